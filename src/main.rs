@@ -1,0 +1,3 @@
+//! The `zhat` command.
+
+fn main() {}
