@@ -2,20 +2,75 @@
 
 use core::fmt;
 
-/// Why a model, a query or a request was refused.
+/// Why a model file, a query or a request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Error {
+    /// The bytes do not start on a word boundary: use [`include_model!`](crate::include_model).
+    Misaligned,
+    /// The bytes end before the model does.
+    Truncated,
+    /// There are bytes behind the end that the header states.
+    TrailingBytes,
+    /// The file does not start with the magic bytes of a zhat model.
+    NotAModel,
+    /// The file is of a format version that this library does not read.
+    Version(u16),
+    /// The checksum does not match the content.
+    Checksum,
+    /// The header contradicts itself: sizes of zero, above the limits, or fields that must be zero and are not.
+    Header,
+    /// The section table is out of order, overlaps or points outside the file, or names a section twice.
+    SectionTable,
+    /// A required section of this kind is missing.
+    MissingSection(u16),
+    /// A section of this kind is required to understand the file, and this library does not know it.
+    UnknownSection(u16),
+    /// The section of this kind has another length than the header's sizes ask for.
+    SectionLength(u16),
+    /// The section of this kind holds a value that is out of range or contradicts another one.
+    SectionContent(u16),
     /// The query has another length than the model's dimension.
     QueryLength,
+    /// The query holds NaN or an infinity.
+    QueryNotFinite,
+    /// The query is so large that scores could leave the range of ±4 000 nats.
+    QueryTooLarge,
+    /// A buffer is too small for this model: the capacity that it needs.
+    Capacity(u32),
+    /// There is no such class.
+    NoSuchClass,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::QueryLength => "the query's length is not the model's dimension",
-        })
+        match *self {
+            Self::Misaligned => f.write_str("the model's bytes are not word-aligned"),
+            Self::Truncated => f.write_str("the model file is cut short"),
+            Self::TrailingBytes => f.write_str("there are bytes behind the end of the model"),
+            Self::NotAModel => f.write_str("not a zhat model file (wrong magic)"),
+            Self::Version(v) => write!(f, "format version {v} is not supported"),
+            Self::Checksum => f.write_str("the checksum does not match: the model file is damaged"),
+            Self::Header => f.write_str("the model's header is invalid"),
+            Self::SectionTable => f.write_str("the model's section table is invalid"),
+            Self::MissingSection(kind) => write!(f, "section {kind} is missing"),
+            Self::UnknownSection(kind) => write!(
+                f,
+                "section {kind} is required and unknown: the file is newer"
+            ),
+            Self::SectionLength(kind) => write!(f, "section {kind} has the wrong length"),
+            Self::SectionContent(kind) => write!(f, "section {kind} holds an invalid value"),
+            Self::QueryLength => f.write_str("the query's length is not the model's dimension"),
+            Self::QueryNotFinite => f.write_str("the query holds NaN or an infinity"),
+            Self::QueryTooLarge => {
+                f.write_str("the query is too large: scores could leave the range of ±4000 nats")
+            }
+            Self::Capacity(needed) => {
+                write!(f, "a buffer is too small: a capacity of {needed} is needed")
+            }
+            Self::NoSuchClass => f.write_str("there is no such class"),
+        }
     }
 }
 

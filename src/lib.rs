@@ -1,11 +1,32 @@
 //! Calibrated probabilities for large-vocabulary classifiers, without scoring every class.
+//!
+//! A layer of N rows and a query go in; the top classes with their probabilities come out. The modules follow the
+//! data: [`format`](mod@format) opens a model file, [`rows`] quantises the query and scores rows with the
+//! [`kernels`], [`math`] adds exponentials, [`estimators`] make the answer. What runs on a host only is in `host`.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(target_endian = "big")]
+compile_error!(
+    "zhat reads its little-endian model file in place: big-endian targets are not supported"
+);
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
 mod error;
-pub use error::Error;
+pub mod estimators;
+pub mod format;
+pub mod kernels;
+pub mod math;
+mod prediction;
+pub mod rows;
 
 #[cfg(feature = "std")]
 pub mod host;
+
+pub use error::Error;
+pub use estimators::exact;
+pub use format::Model;
+pub use prediction::{Prediction, Ranked};
+pub use rows::{Query, QueryBuffer};

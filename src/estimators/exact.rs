@@ -1,0 +1,44 @@
+//! Every row scored: the exact ln Z and the true top classes of the quantised model.
+//!
+//! Z = Σᵢ 2^sᵢ over all N rows, in one pass with a sum that cannot overflow. N·d multiplications, N exponentials; no
+//! memory beyond the query and the top list. It is the answer for small vocabularies and the oracle of every other
+//! estimator.
+
+use heapless::Vec;
+
+use super::top::{Candidate, Top};
+use crate::format::Model;
+use crate::math::LogSum;
+use crate::prediction::Prediction;
+use crate::rows::Query;
+
+/// The top `K` classes with their exact probabilities.
+///
+/// ```
+/// # fn main() -> Result<(), zhat::Error> {
+/// # let bytes = zhat::format::doc_example();
+/// use zhat::{Model, QueryBuffer};
+///
+/// let model = Model::from_bytes(&bytes)?;
+/// let query = QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// let answer = zhat::exact::<2>(&model, &query);
+/// assert_eq!(answer.top[0].class, 2);
+/// assert!((answer.top[0].p - 0.67).abs() < 0.01);
+/// # Ok(()) }
+/// ```
+pub fn exact<const K: usize>(model: &Model<'_>, query: &Query) -> Prediction<K> {
+    let mut list = Vec::<Candidate, K>::new();
+    let sum = scan(model, query, &mut Top::new(&mut list));
+    Prediction::new(&list, sum)
+}
+
+fn scan(model: &Model<'_>, query: &Query, top: &mut Top<'_>) -> LogSum {
+    let mut sum = LogSum::new();
+    model
+        .rows()
+        .for_each_score(0, model.classes(), query, |row, score| {
+            sum.add(score);
+            top.offer(model, row, score);
+        });
+    sum
+}

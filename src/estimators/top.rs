@@ -1,0 +1,71 @@
+//! The best rows so far, in order.
+
+use heapless::vec::VecView;
+
+use crate::format::Model;
+use crate::math::Log2;
+
+/// A row that was scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The class.
+    pub class: u32,
+    /// Its score.
+    pub score: Log2,
+}
+
+impl Candidate {
+    /// Higher scores first; equal scores in the order of the classes, so that ties fall the same way everywhere.
+    fn is_before(&self, other: &Self) -> bool {
+        (self.score, other.class) > (other.score, self.class)
+    }
+}
+
+/// The best `capacity` candidates of those offered.
+pub(crate) struct Top<'a> {
+    list: &'a mut VecView<Candidate>,
+    /// What a score has to reach to be looked at: most rows stop here.
+    threshold: Log2,
+}
+
+impl<'a> Top<'a> {
+    pub fn new(list: &'a mut VecView<Candidate>) -> Self {
+        list.clear();
+        let threshold = if list.capacity() == 0 {
+            Log2::MAX
+        } else {
+            Log2::MIN
+        };
+        Self { list, threshold }
+    }
+
+    #[inline]
+    pub fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2) {
+        if score >= self.threshold {
+            self.insert(Candidate {
+                class: model.class_of_row(row) as u32,
+                score,
+            });
+        }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, candidate: Candidate) {
+        if self.list.is_full() {
+            match self.list.last() {
+                Some(last) if candidate.is_before(last) => self.list.pop(),
+                _ => return,
+            };
+        }
+        // Full was dealt with, so this always finds room.
+        let _ = self.list.push(candidate);
+        let mut at = self.list.len() - 1;
+        while at > 0 && self.list[at].is_before(&self.list[at - 1]) {
+            self.list.swap(at, at - 1);
+            at -= 1;
+        }
+        if self.list.is_full() {
+            self.threshold = self.list.last().map_or(Log2::MIN, |last| last.score);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Header and section table: where everything is, before anything is believed.
+
+use crate::Error;
+use crate::kernels;
+
+/// The version of the format that this library reads and writes.
+pub const FORMAT_VERSION: u16 = 1;
+
+/// Not text, and broken by whatever changes line ends: as PNG does it.
+pub(super) const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
+pub(super) const HEADER_LEN: usize = 48;
+pub(super) const ENTRY_LEN: usize = 16;
+pub(super) const SECTION_ALIGN: usize = 16;
+pub(super) const REQUIRED: u16 = 1;
+/// Where the checksum stands; it covers all bytes but its own four.
+pub(super) const CHECKSUM_AT: usize = 16;
+
+static CRC: crc::Crc<u32, crc::Table<1>> =
+    crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
+
+/// The kinds of sections that this library knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+#[non_exhaustive]
+pub enum Section {
+    /// The int8 rows.
+    Rows = 1,
+    /// A scale for each row.
+    RowScales = 2,
+    /// A bias for each row.
+    Biases = 3,
+    /// The class of each row.
+    ClassOfRow = 4,
+    /// The row of each class.
+    RowOfClass = 5,
+}
+
+impl Section {
+    /// Every kind, in the order of the file.
+    pub const ALL: [Self; 5] = [
+        Self::Rows,
+        Self::RowScales,
+        Self::Biases,
+        Self::ClassOfRow,
+        Self::RowOfClass,
+    ];
+
+    /// The number in the file.
+    pub const fn kind(self) -> u16 {
+        self as u16
+    }
+
+    fn is_known(kind: u16) -> bool {
+        Self::ALL.iter().any(|section| section.kind() == kind)
+    }
+}
+
+/// The checksum of a whole file.
+pub(crate) fn checksum(file: &[u8]) -> u32 {
+    let mut digest = CRC.digest();
+    digest.update(file.get(..CHECKSUM_AT).unwrap_or(&[]));
+    digest.update(file.get(CHECKSUM_AT + 4..).unwrap_or(&[]));
+    digest.finalize()
+}
+
+/// The header's numbers, each in its range, and a section table that lies inside the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header<'a> {
+    bytes: &'a [u8],
+    pub classes: usize,
+    pub dim: usize,
+    pub stride: usize,
+    pub scale_exponent: i32,
+    pub max_norm: f32,
+    pub checksum: u32,
+    sections: usize,
+}
+
+impl<'a> Header<'a> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        if !bytes.as_ptr().addr().is_multiple_of(align_of::<u32>()) {
+            return Err(Error::Misaligned);
+        }
+        if !bytes.starts_with(&MAGIC) {
+            let cut = bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes);
+            return Err(if cut {
+                Error::Truncated
+            } else {
+                Error::NotAModel
+            });
+        }
+        if bytes.len() < HEADER_LEN {
+            return Err(Error::Truncated);
+        }
+        let version = u16_at(bytes, 8);
+        if version != FORMAT_VERSION {
+            return Err(Error::Version(version));
+        }
+        match bytes.len().cmp(&(u32_at(bytes, 12) as usize)) {
+            core::cmp::Ordering::Less => return Err(Error::Truncated),
+            core::cmp::Ordering::Greater => return Err(Error::TrailingBytes),
+            core::cmp::Ordering::Equal => {}
+        }
+        let header = Self {
+            bytes,
+            sections: usize::from(u16_at(bytes, 10)),
+            checksum: u32_at(bytes, CHECKSUM_AT),
+            classes: u32_at(bytes, 20) as usize,
+            dim: u32_at(bytes, 24) as usize,
+            stride: u32_at(bytes, 28) as usize,
+            scale_exponent: u32_at(bytes, 32) as i32,
+            max_norm: f32::from_bits(u32_at(bytes, 36)),
+        };
+        let plausible = header.classes > 0
+            && (1..=kernels::MAX_DIM).contains(&header.dim)
+            && header.stride == header.dim.next_multiple_of(kernels::ROW_ALIGN)
+            && (-400..=400).contains(&header.scale_exponent)
+            && header.max_norm.is_finite()
+            && header.max_norm >= 0.0
+            && bytes[40..HEADER_LEN].iter().all(|&byte| byte == 0);
+        if !plausible {
+            return Err(Error::Header);
+        }
+        header.check_table()?;
+        Ok(header)
+    }
+
+    /// The bytes of a section.
+    pub fn section(&self, section: Section) -> Option<&'a [u8]> {
+        let entry = self.entries().find(|entry| entry.kind == section.kind())?;
+        self.bytes.get(entry.offset..entry.offset + entry.len)
+    }
+
+    /// The known and unknown sections of the file: kind and length.
+    pub fn sections(&self) -> impl Iterator<Item = (u16, usize)> + 'a {
+        self.entries().map(|entry| (entry.kind, entry.len))
+    }
+
+    fn entries(&self) -> impl Iterator<Item = Entry> + 'a {
+        let table = self.bytes.get(HEADER_LEN..).unwrap_or(&[]);
+        table
+            .chunks_exact(ENTRY_LEN)
+            .take(self.sections)
+            .map(Entry::parse)
+    }
+
+    fn check_table(&self) -> Result<(), Error> {
+        let mut end = HEADER_LEN + self.sections * ENTRY_LEN;
+        if end > self.bytes.len() {
+            return Err(Error::Truncated);
+        }
+        for (index, entry) in self.entries().enumerate() {
+            // In order and apart, so that one pass also proves that nothing overlaps.
+            let next = entry.offset.checked_add(entry.len);
+            let sound = entry.offset >= end
+                && entry.offset.is_multiple_of(SECTION_ALIGN)
+                && entry.flags & !REQUIRED == 0
+                && entry.zero == 0
+                && next.is_some_and(|next| next <= self.bytes.len())
+                && self
+                    .entries()
+                    .take(index)
+                    .all(|other| other.kind != entry.kind);
+            if !sound {
+                return Err(Error::SectionTable);
+            }
+            if entry.flags & REQUIRED != 0 && !Section::is_known(entry.kind) {
+                return Err(Error::UnknownSection(entry.kind));
+            }
+            end = next.unwrap_or(end);
+        }
+        Ok(())
+    }
+}
+
+struct Entry {
+    kind: u16,
+    flags: u16,
+    offset: usize,
+    len: usize,
+    zero: u32,
+}
+
+impl Entry {
+    fn parse(bytes: &[u8]) -> Self {
+        Self {
+            kind: u16_at(bytes, 0),
+            flags: u16_at(bytes, 2),
+            offset: u32_at(bytes, 4) as usize,
+            len: u32_at(bytes, 8) as usize,
+            zero: u32_at(bytes, 12),
+        }
+    }
+}
+
+/// The number at an offset; zero where the bytes end before, which no caller reaches.
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes
+        .get(at..at + 2)
+        .and_then(|b| b.try_into().ok())
+        .map_or(0, u16::from_le_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes
+        .get(at..at + 4)
+        .and_then(|b| b.try_into().ok())
+        .map_or(0, u32::from_le_bytes)
+}

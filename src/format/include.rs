@@ -1,0 +1,24 @@
+//! Getting a model file into flash, aligned.
+
+/// Bytes on a 16-byte boundary, as [`include_model!`](crate::include_model) makes them.
+#[repr(C, align(16))]
+#[derive(Debug)]
+pub struct Aligned<B: ?Sized>(pub B);
+
+/// Includes a model file in the binary as a `&'static [u8]` that is aligned for [`Model::from_bytes`].
+///
+/// The path is relative to the source file, as for `include_bytes!`.
+///
+/// ```ignore
+/// static MODEL: &[u8] = zhat::include_model!("../models/demo.zhat");
+/// ```
+///
+/// [`Model::from_bytes`]: crate::Model::from_bytes
+#[macro_export]
+macro_rules! include_model {
+    ($path:expr) => {{
+        static BYTES: &$crate::format::Aligned<[u8]> =
+            &$crate::format::Aligned(*include_bytes!($path));
+        &BYTES.0
+    }};
+}

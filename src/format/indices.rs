@@ -1,0 +1,48 @@
+//! Numbers of rows or classes: sixteen bits each where that is enough.
+
+/// A list of indices, u16 or u32 as the file has it.
+#[derive(Clone, Copy, Debug)]
+pub enum Indices<'a> {
+    /// Sixteen bits each: up to 65 536 classes.
+    Short(&'a [u16]),
+    /// Thirty-two bits each.
+    Long(&'a [u32]),
+}
+
+impl<'a> Indices<'a> {
+    /// Whether indices below `limit` are stored in sixteen bits.
+    pub const fn are_short(limit: usize) -> bool {
+        limit <= 1 << 16
+    }
+
+    /// Reads a section of indices below `limit`; `None` if it is not whole numbers.
+    pub(super) fn parse(bytes: &'a [u8], limit: usize) -> Option<Self> {
+        if Self::are_short(limit) {
+            bytemuck::try_cast_slice(bytes).ok().map(Self::Short)
+        } else {
+            bytemuck::try_cast_slice(bytes).ok().map(Self::Long)
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Short(list) => list.len(),
+            Self::Long(list) => list.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The index at a place.
+    #[inline]
+    pub fn get(&self, at: usize) -> Option<usize> {
+        match self {
+            Self::Short(list) => list.get(at).map(|&index| usize::from(index)),
+            Self::Long(list) => list.get(at).map(|&index| index as usize),
+        }
+    }
+}

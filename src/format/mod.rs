@@ -1,0 +1,66 @@
+//! The model file (`.zhat`): one header, a table of sections, the sections.
+//!
+//! All little-endian; sections start at multiples of 16 bytes, so that rows can be read in words.
+//!
+//! | offset | type | header field |
+//! |---|---|---|
+//! | 0 | 8 bytes | magic `89 5a 48 41 54 0d 0a 1a` |
+//! | 8 | u16 | format version, 1 |
+//! | 10 | u16 | number of sections |
+//! | 12 | u32 | length of the file |
+//! | 16 | u32 | CRC-32 (ISO-HDLC) of the file without these four bytes |
+//! | 20 | u32 | N, the number of classes |
+//! | 24 | u32 | d, the dimension |
+//! | 28 | u32 | stride: bytes from one row to the next, d rounded up to a multiple of 4 |
+//! | 32 | i32 | scale exponent: a row's weight is int8 · scale units · 2^exponent |
+//! | 36 | f32 | the largest norm of a row |
+//! | 40 | 8 bytes | zero |
+//!
+//! Then, for each section, 16 bytes: kind (u16), flags (u16, bit 0: required to understand the file), offset
+//! (u32), length (u32), zero (u32). The table is in the order of the offsets and no kind appears twice. A reader
+//! skips optional sections that it does not know and refuses the file for required ones: the format can grow.
+//!
+//! | kind | section | content |
+//! |---|---|---|
+//! | 1 | rows | N · stride × i8 |
+//! | 2 | row scales | N × u16, see [`RowScale`](crate::rows::RowScale) |
+//! | 3 | biases | N × i32, see [`Log2`](crate::math::Log2) |
+//! | 4 | class of row | N × u16, or u32 where N > 65 536 |
+//! | 5 | row of class | the inverse of it: together they prove the permutation without memory |
+//!
+//! Without sections 4 and 5 the rows are in the order of the classes.
+
+mod check;
+mod header;
+mod include;
+mod indices;
+mod model;
+#[cfg(feature = "alloc")]
+mod owned;
+#[cfg(feature = "alloc")]
+mod write;
+
+pub use header::{FORMAT_VERSION, Section};
+pub use include::Aligned;
+pub use indices::Indices;
+pub use model::Model;
+#[cfg(feature = "alloc")]
+pub use owned::ModelBuf;
+#[cfg(feature = "alloc")]
+pub use write::{FileWriter, Sizes};
+
+pub(crate) use header::checksum;
+
+#[cfg(test)]
+mod tests;
+
+/// A model of four classes in three dimensions, for the examples in the documentation.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub fn doc_example() -> ModelBuf {
+    let rows = crate::host::Matrix::new(
+        vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.3, 0.3, 0.3],
+        3,
+    );
+    crate::host::flat_model(&rows.expect("four rows of three"), &[0.0; 4]).expect("a valid model")
+}

@@ -1,0 +1,211 @@
+use proptest::prelude::*;
+
+use super::header::{CHECKSUM_AT, ENTRY_LEN, HEADER_LEN};
+use super::*;
+use crate::Error;
+use crate::host::{Matrix, flat_model};
+
+fn small() -> ModelBuf {
+    let rows =
+        Matrix::new((0..15).map(|i| (i as f32 * 0.7).sin()).collect(), 3).expect("whole rows");
+    flat_model(&rows, &[0.5, -0.5, 0.0, 1.0, f32::NEG_INFINITY]).expect("a valid model")
+}
+
+/// Opens changed bytes; the copy is aligned as an included model is.
+fn open(bytes: &[u8]) -> Result<(), Error> {
+    ModelBuf::from_bytes(bytes).map(|_| ())
+}
+
+/// Opens the bytes without the checksum and uses all of the model: nothing may panic, whatever is in there.
+fn use_all_of_it(bytes: &[u8]) {
+    let mut words = vec![0u64; bytes.len().div_ceil(8)];
+    bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    let bytes = &bytemuck::cast_slice::<u64, u8>(&words)[..bytes.len()];
+    let Ok(model) = Model::from_bytes_trusted(bytes) else {
+        return;
+    };
+    let values = vec![1.0; model.dim()];
+    let Ok(query) = crate::QueryBuffer::<64>::new(&model, &values) else {
+        return;
+    };
+    let answer = crate::exact::<3>(&model, &query);
+    assert!(
+        answer
+            .top
+            .iter()
+            .all(|ranked| (0.0..=1.0).contains(&ranked.p))
+    );
+    for class in 0..8 {
+        let _ = answer.probability(&model, &query, class);
+    }
+}
+
+/// Makes the checksum right again, so that the checks behind it are reached.
+fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let sum = checksum(&bytes);
+    bytes[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn every_truncation_is_rejected() {
+    let file = small();
+    for len in 0..file.len() {
+        assert!(open(&file[..len]).is_err(), "{len} bytes were accepted");
+        use_all_of_it(&file[..len]);
+    }
+}
+
+#[test]
+fn every_changed_byte_is_rejected() {
+    let file = small();
+    for at in 0..file.len() {
+        for change in 1..=255u8 {
+            let mut bytes = file.to_vec();
+            bytes[at] ^= change;
+            assert!(
+                open(&bytes).is_err(),
+                "byte {at} changed by {change:#x} was accepted"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_changed_byte_makes_the_trusted_path_panic() {
+    let file = small();
+    for at in 0..file.len() {
+        for change in [1u8, 2, 0x10, 0x80, 0xff] {
+            let mut bytes = file.to_vec();
+            bytes[at] ^= change;
+            use_all_of_it(&bytes);
+        }
+    }
+}
+
+#[test]
+fn appended_bytes_are_rejected() {
+    let mut bytes = small().to_vec();
+    bytes.push(0);
+    assert_eq!(open(&bytes), Err(Error::TrailingBytes));
+}
+
+#[test]
+fn misaligned_bytes_are_rejected() {
+    let file = small();
+    let mut words = vec![0u64; file.len() / 8 + 2];
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+    bytes[1..=file.len()].copy_from_slice(&file);
+    assert_eq!(
+        Model::from_bytes(&bytes[1..=file.len()]).err(),
+        Some(Error::Misaligned)
+    );
+}
+
+#[test]
+fn wrong_headers_are_named() {
+    let cases: [(usize, u32, Error); 8] = [
+        (8, 2 | 3 << 16, Error::Version(2)),
+        (20, 0, Error::Header),
+        (24, 0, Error::Header),
+        (24, 1 << 20, Error::Header),
+        (28, 8, Error::Header),
+        (36, f32::NAN.to_bits(), Error::Header),
+        (36, f32::INFINITY.to_bits(), Error::Header),
+        (44, 1, Error::Header),
+    ];
+    for (at, value, expected) in cases {
+        let mut bytes = small().to_vec();
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        assert_eq!(open(&resealed(bytes)), Err(expected), "at {at}");
+    }
+    assert_eq!(open(&[]), Err(Error::Truncated));
+    assert_eq!(
+        open(b"PK\x03\x04 something else entirely, long enough for a header"),
+        Err(Error::NotAModel)
+    );
+}
+
+#[test]
+fn a_norm_above_the_stated_one_is_rejected() {
+    let mut bytes = small().to_vec();
+    bytes[36..40].copy_from_slice(&0.5f32.to_bits().to_le_bytes());
+    assert_eq!(
+        open(&resealed(bytes)),
+        Err(Error::SectionContent(Section::RowScales.kind()))
+    );
+}
+
+fn with_section(kind: u16, required: bool) -> Vec<u8> {
+    // The last section's kind is replaced by an unknown one; biases are then missing, or the unknown one is refused.
+    let mut bytes = small().to_vec();
+    let entry = HEADER_LEN + 2 * ENTRY_LEN;
+    bytes[entry..entry + 2].copy_from_slice(&kind.to_le_bytes());
+    bytes[entry + 2..entry + 4].copy_from_slice(&u16::from(required).to_le_bytes());
+    resealed(bytes)
+}
+
+#[test]
+fn unknown_sections_are_skipped_or_refused_as_they_ask() {
+    assert_eq!(
+        open(&with_section(999, true)),
+        Err(Error::UnknownSection(999))
+    );
+    assert_eq!(
+        open(&with_section(999, false)),
+        Err(Error::MissingSection(Section::Biases.kind()))
+    );
+    assert_eq!(
+        open(&with_section(Section::Rows.kind(), true)),
+        Err(Error::SectionTable)
+    );
+}
+
+#[test]
+fn a_permutation_must_be_one() {
+    let rows =
+        crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4]);
+    let rows = rows.expect("valid");
+    let file = |class_of_row: [u16; 4], row_of_class: [u16; 4]| {
+        let mut file = rows.start_file();
+        file.required(Section::ClassOfRow, &class_of_row);
+        file.required(Section::RowOfClass, &row_of_class);
+        open(&file.finish().expect("small"))
+    };
+    assert_eq!(file([2, 0, 3, 1], [1, 3, 0, 2]), Ok(()));
+    for (forth, back) in [
+        ([0, 0, 1, 2], [0, 2, 3, 0]),
+        ([2, 0, 3, 4], [1, 3, 0, 2]),
+        ([2, 0, 3, 1], [1, 3, 0, 0]),
+        ([2, 0, 3, 1], [1, 3, 0, 9]),
+    ] {
+        assert!(file(forth, back).is_err(), "{forth:?} {back:?}");
+    }
+    let mut lone = rows.start_file();
+    lone.required(Section::ClassOfRow, &[0u16, 1, 2, 3]);
+    assert_eq!(
+        open(&lone.finish().expect("small")),
+        Err(Error::MissingSection(Section::RowOfClass.kind()))
+    );
+}
+
+proptest! {
+    #[test]
+    fn damaged_larger_files_are_rejected(at in any::<prop::sample::Index>(), change in 1u8..=255, cut in any::<prop::sample::Index>()) {
+        let rows = Matrix::new((0..40 * 61).map(|i| (i as f32 * 0.11).cos()).collect(), 61).expect("whole rows");
+        let file = flat_model(&rows, &[0.1; 40]).expect("a valid model");
+        let mut bytes = file.to_vec();
+        bytes[at.index(file.len())] ^= change;
+        prop_assert!(open(&bytes).is_err());
+        // With the checksum mended it may be a valid model again; then it must be usable.
+        let bytes = resealed(bytes);
+        let _ = open(&bytes);
+        use_all_of_it(&bytes);
+        prop_assert!(open(&file[..cut.index(file.len())]).is_err());
+    }
+
+    #[test]
+    fn random_bytes_are_no_model(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(open(&bytes).is_err());
+    }
+}

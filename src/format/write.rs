@@ -1,0 +1,94 @@
+//! Putting sections together to a file.
+
+use alloc::vec::Vec;
+
+use super::header::{
+    CHECKSUM_AT, ENTRY_LEN, FORMAT_VERSION, HEADER_LEN, MAGIC, REQUIRED, SECTION_ALIGN, Section,
+};
+use crate::Error;
+use crate::kernels;
+
+/// The numbers of the header.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// N, the number of classes.
+    pub classes: usize,
+    /// d, the dimension.
+    pub dim: usize,
+    /// The power of two in which the rows' scales are counted.
+    pub scale_exponent: i32,
+    /// The largest norm of a row.
+    pub max_norm: f32,
+}
+
+/// Collects the sections of a model file.
+#[derive(Clone, Debug)]
+pub struct FileWriter {
+    sizes: Sizes,
+    sections: Vec<(u16, bool, Vec<u8>)>,
+}
+
+impl FileWriter {
+    /// Starts a file.
+    pub fn new(sizes: Sizes) -> Self {
+        Self {
+            sizes,
+            sections: Vec::new(),
+        }
+    }
+
+    /// Adds a section that a reader has to know.
+    pub fn required<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
+        self.sections
+            .push((section.kind(), true, bytemuck::cast_slice(content).to_vec()));
+    }
+
+    /// Adds a section that a reader may skip.
+    pub fn optional<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
+        self.sections.push((
+            section.kind(),
+            false,
+            bytemuck::cast_slice(content).to_vec(),
+        ));
+    }
+
+    /// The bytes of the file.
+    ///
+    /// # Errors
+    /// [`Error::Header`] if a size is out of the format's range.
+    pub fn finish(&self) -> Result<Vec<u8>, Error> {
+        let narrow = |size: usize| u32::try_from(size).map_err(|_| Error::Header);
+        let mut file = Vec::new();
+        file.extend_from_slice(&MAGIC);
+        file.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        file.extend_from_slice(&(self.sections.len() as u16).to_le_bytes());
+        file.extend_from_slice(&[0; 8]);
+        file.extend_from_slice(&narrow(self.sizes.classes)?.to_le_bytes());
+        file.extend_from_slice(&narrow(self.sizes.dim)?.to_le_bytes());
+        file.extend_from_slice(
+            &narrow(self.sizes.dim.next_multiple_of(kernels::ROW_ALIGN))?.to_le_bytes(),
+        );
+        file.extend_from_slice(&self.sizes.scale_exponent.to_le_bytes());
+        file.extend_from_slice(&self.sizes.max_norm.to_bits().to_le_bytes());
+        file.resize(HEADER_LEN, 0);
+        let mut offset =
+            (HEADER_LEN + self.sections.len() * ENTRY_LEN).next_multiple_of(SECTION_ALIGN);
+        for (kind, required, content) in &self.sections {
+            file.extend_from_slice(&kind.to_le_bytes());
+            file.extend_from_slice(&(if *required { REQUIRED } else { 0 }).to_le_bytes());
+            file.extend_from_slice(&narrow(offset)?.to_le_bytes());
+            file.extend_from_slice(&narrow(content.len())?.to_le_bytes());
+            file.extend_from_slice(&[0; 4]);
+            offset = (offset + content.len()).next_multiple_of(SECTION_ALIGN);
+        }
+        for (_, _, content) in &self.sections {
+            file.resize(file.len().next_multiple_of(SECTION_ALIGN), 0);
+            file.extend_from_slice(content);
+        }
+        let len = narrow(file.len())?;
+        file[12..16].copy_from_slice(&len.to_le_bytes());
+        let checksum = super::checksum(&file);
+        file[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&checksum.to_le_bytes());
+        Ok(file)
+    }
+}

@@ -1,0 +1,70 @@
+//! Why a model could not be built.
+
+use core::fmt;
+
+/// Why a model could not be built from these weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// There are no rows.
+    Empty,
+    /// The dimension is above what the format allows.
+    Dimension(usize),
+    /// There are more classes than the format can count.
+    Classes(usize),
+    /// The number of biases is not the number of rows.
+    BiasLength {
+        /// The number of rows.
+        rows: usize,
+        /// The number of biases.
+        biases: usize,
+    },
+    /// A weight is NaN or infinite.
+    Weight {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// What it is.
+        value: f32,
+    },
+    /// A bias is NaN or +∞ (−∞ is a class that never occurs).
+    Bias {
+        /// Its row.
+        row: usize,
+        /// What it is.
+        value: f32,
+    },
+    /// The finished file was refused.
+    File(crate::Error),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the weight matrix has no rows"),
+            Self::Dimension(d) => {
+                write!(
+                    f,
+                    "the dimension is {d}; 1 to {} are supported",
+                    crate::kernels::MAX_DIM
+                )
+            }
+            Self::Classes(n) => write!(f, "{n} classes are more than a model file can hold"),
+            Self::BiasLength { rows, biases } => write!(f, "{rows} rows, but {biases} biases"),
+            Self::Weight { row, column, value } => {
+                write!(f, "the weight at row {row}, column {column} is {value}")
+            }
+            Self::Bias { row, value } => write!(f, "the bias of row {row} is {value}"),
+            Self::File(error) => write!(f, "the model file is invalid: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}
+
+impl From<crate::Error> for BuildError {
+    fn from(error: crate::Error) -> Self {
+        Self::File(error)
+    }
+}

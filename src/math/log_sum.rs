@@ -1,0 +1,257 @@
+//! Σ 2^sᵢ without overflow, for any number of terms of any size.
+//!
+//! The sum is a 64-bit mantissa and an exponent. A term is aligned to the exponent before it is added; a term
+//! above the exponent moves it up. The largest term has 47 bits, so that 2^17 equal terms fit above it, and when
+//! the top bit is reached the mantissa gives up its lowest 16 bits: there is no number of terms that overflows.
+//! A term loses what lies 46 bits below the largest one, so N terms are off by less than N·2⁻⁴⁶ of the sum.
+
+use super::{Log2, exp2_fraction, float};
+
+/// Bits by which a Q1.31 power is moved up before it is aligned.
+const HEADROOM: u32 = 15;
+/// The bit that stands for 1.0 · 2^exponent.
+const POINT: i32 = 31 + HEADROOM as i32;
+/// Mantissa bits given up when the sum reaches its top bit.
+const RENORMALISE: u32 = 16;
+
+/// A sum of exponentials, kept as mantissa and exponent.
+///
+/// ```
+/// use zhat::math::{Log2, LogSum};
+///
+/// let mut sum = LogSum::new();
+/// sum.add(Log2::from_nats(1000.0));
+/// sum.add(Log2::from_nats(1000.0));
+/// assert!((sum.ln() - 1000.0 - core::f32::consts::LN_2).abs() < 1e-3);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSum {
+    exponent: i32,
+    mantissa: u64,
+}
+
+impl LogSum {
+    /// The empty sum.
+    pub const fn new() -> Self {
+        Self {
+            exponent: i32::MIN / 2,
+            mantissa: 0,
+        }
+    }
+
+    /// Adds 2^`term`.
+    #[inline]
+    pub fn add(&mut self, term: Log2) {
+        let aligned = self.align(term);
+        self.mantissa += aligned;
+        if self.mantissa >> 63 != 0 {
+            self.mantissa >>= RENORMALISE;
+            self.exponent += RENORMALISE as i32;
+        }
+    }
+
+    /// Takes 2^`term` off again; what was never there leaves zero, not less.
+    pub fn subtract(&mut self, term: Log2) {
+        let aligned = self.align(term);
+        self.mantissa = self.mantissa.saturating_sub(aligned);
+    }
+
+    /// Adds another sum.
+    pub fn add_sum(&mut self, other: &Self) {
+        self.raise_to(other.exponent);
+        self.mantissa += shift_right(other.mantissa, self.exponent - other.exponent);
+        if self.mantissa >> 63 != 0 {
+            self.mantissa >>= RENORMALISE;
+            self.exponent += RENORMALISE as i32;
+        }
+    }
+
+    /// Whether nothing was added, or nothing that could be seen beside the rest.
+    pub const fn is_zero(&self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// The natural logarithm of the sum; −∞ if it is empty.
+    pub fn ln(&self) -> f32 {
+        if self.mantissa == 0 {
+            return f32::NEG_INFINITY;
+        }
+        let (mantissa, exponent) = self.normalised();
+        exponent as f32 * core::f32::consts::LN_2 + float::ln(mantissa)
+    }
+
+    /// The base-2 logarithm of the sum in fixed point; [`Log2::MIN`] if it is empty.
+    pub fn log2(&self) -> Log2 {
+        if self.mantissa == 0 {
+            return Log2::MIN;
+        }
+        let (mantissa, exponent) = self.normalised();
+        let fraction = float::ln(mantissa)
+            * (core::f32::consts::LOG2_E * (1u32 << Log2::FRACTION_BITS) as f32);
+        // The exponent of a sum of `Log2`s fits: one more than the largest term and 32 bits of count.
+        Log2::from_bits(
+            (exponent.saturating_mul(1 << Log2::FRACTION_BITS)).saturating_add(fraction as i32),
+        )
+    }
+
+    /// The share of 2^`term` in the sum, between 0 and 1, to 2⁻²² of itself.
+    pub fn share(&self, term: Log2) -> f32 {
+        let power = exp2_fraction(term.fraction()) as f32 * (1.0 / (1u32 << 31) as f32);
+        self.ratio(power, term.floor())
+    }
+
+    /// The share of another sum in this one, between 0 and 1.
+    pub fn share_of_sum(&self, part: &Self) -> f32 {
+        if part.mantissa == 0 {
+            return 0.0;
+        }
+        let (mantissa, exponent) = part.normalised();
+        self.ratio(mantissa, exponent)
+    }
+
+    /// `mantissa`·2^`exponent` over the sum.
+    fn ratio(&self, mantissa: f32, exponent: i32) -> f32 {
+        if self.mantissa == 0 {
+            return 0.0;
+        }
+        let (own, own_exponent) = self.normalised();
+        (mantissa / own * power_of_two(exponent.saturating_sub(own_exponent))).min(1.0)
+    }
+
+    #[inline]
+    fn align(&mut self, term: Log2) -> u64 {
+        let exponent = term.floor();
+        self.raise_to(exponent);
+        let power = u64::from(exp2_fraction(term.fraction())) << HEADROOM;
+        shift_right(power, self.exponent - exponent)
+    }
+
+    #[inline]
+    fn raise_to(&mut self, exponent: i32) {
+        if exponent > self.exponent {
+            // Exponents lie within 2^31 of each other: the empty sum starts half way down.
+            self.mantissa = shift_right(self.mantissa, exponent.saturating_sub(self.exponent));
+            self.exponent = exponent;
+        }
+    }
+
+    /// The sum as m · 2^e with m in [1, 2).
+    fn normalised(&self) -> (f32, i32) {
+        let zeros = self.mantissa.leading_zeros();
+        // 24 bits are what f32 holds; cutting rather than rounding keeps m below 2.
+        let top = ((self.mantissa << zeros) >> 40) as u32;
+        (
+            top as f32 * (1.0 / (1u32 << 23) as f32),
+            self.exponent - POINT + 63 - zeros as i32,
+        )
+    }
+}
+
+impl Default for LogSum {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[inline]
+fn shift_right(value: u64, by: i32) -> u64 {
+    if by < 64 { value >> by } else { 0 }
+}
+
+/// 2^`exponent`, zero below f32's normal range and infinity above it.
+fn power_of_two(exponent: i32) -> f32 {
+    match exponent {
+        -126..=127 => f32::from_bits(((exponent + 127) as u32) << 23),
+        i32::MIN..=-127 => 0.0,
+        _ => f32::INFINITY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum_of(terms: impl IntoIterator<Item = f32>) -> LogSum {
+        let mut sum = LogSum::new();
+        terms
+            .into_iter()
+            .for_each(|nats| sum.add(Log2::from_nats(nats)));
+        sum
+    }
+
+    #[test]
+    fn equal_terms_share_equally() {
+        for n in [1usize, 2, 3, 4096, 100_000, 1_000_000] {
+            for nats in [-900.0, -3.3, 0.0, 700.0] {
+                let sum = sum_of(core::iter::repeat_n(nats, n));
+                let share = sum.share(Log2::from_nats(nats));
+                assert!(
+                    (share * n as f32 - 1.0).abs() < 1e-5,
+                    "{n} terms of {nats}: {share}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_number_of_terms_overflows() {
+        // Doubling by add_sum reaches 2^40 terms without a loop of that length.
+        let mut sum = sum_of([5.0]);
+        for doublings in 1..=40 {
+            let copy = sum;
+            sum.add_sum(&copy);
+            let expected = 5.0 + doublings as f32 * core::f32::consts::LN_2;
+            assert!(
+                (sum.ln() - expected).abs() < 1e-4,
+                "{doublings}: {} {expected}",
+                sum.ln()
+            );
+        }
+    }
+
+    #[test]
+    fn order_and_spread_do_not_matter() {
+        let terms: Vec<f32> = (0..5000)
+            .map(|i| ((i * 7919) % 1000) as f32 * 0.09 - 60.0)
+            .collect();
+        let truth = terms.iter().map(|&t| f64::from(t).exp()).sum::<f64>().ln() as f32;
+        let up = sum_of(terms.iter().copied());
+        let down = sum_of(terms.iter().rev().copied());
+        assert!((up.ln() - truth).abs() < 1e-5, "{} {truth}", up.ln());
+        assert!((down.ln() - truth).abs() < 1e-5);
+    }
+
+    #[test]
+    fn one_term_far_above_the_rest_has_all_of_it() {
+        let sum = sum_of(core::iter::repeat_n(0.0, 100_000).chain([80.0]));
+        assert_eq!(sum.share(Log2::from_nats(80.0)), 1.0);
+        assert!(sum.share(Log2::from_nats(0.0)) < 2e-35);
+        assert!((sum.ln() - 80.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn what_was_added_can_be_taken_off() {
+        let mut sum = sum_of([1.0, 2.0, 3.0]);
+        sum.subtract(Log2::from_nats(3.0));
+        assert!((sum.ln() - sum_of([1.0, 2.0]).ln()).abs() < 1e-6);
+        sum.subtract(Log2::from_nats(10.0));
+        assert!(sum.is_zero());
+    }
+
+    #[test]
+    fn the_fixed_point_logarithm_agrees_with_the_float_one() {
+        let sum = sum_of([-3.0, 4.5, 4.6]);
+        assert!((sum.log2().to_nats() - sum.ln()).abs() < 1e-5);
+        assert_eq!(LogSum::new().log2(), Log2::MIN);
+    }
+
+    #[test]
+    fn terms_at_the_ends_of_the_range_are_defined() {
+        let mut sum = LogSum::new();
+        sum.add(Log2::MIN);
+        sum.add(Log2::MAX);
+        assert_eq!(sum.share(Log2::MAX), 1.0);
+        assert_eq!(sum.share(Log2::MIN), 0.0);
+        assert!(sum.ln().is_finite());
+    }
+}

@@ -1,0 +1,9 @@
+//! Rows of int8 weights with a scale and a bias each, and the query that they are multiplied with.
+
+mod query;
+mod scale;
+mod table;
+
+pub use query::{Query, QueryBuffer};
+pub use scale::RowScale;
+pub use table::RowTable;

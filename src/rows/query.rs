@@ -1,0 +1,179 @@
+//! The query, quantised once to int16.
+//!
+//! Its step is a power of two, and log₂e is folded in: a dot product times the row's scale is then a score in the
+//! base-2 logarithm after one shift. The width shrinks with the dimension so that no sum of products overflows.
+
+use crate::Error;
+use crate::format::Model;
+use crate::kernels;
+use crate::math::{Log2, float};
+
+/// A quantised query for one model.
+///
+/// Functions take `&Query`; a [`QueryBuffer`] is one with its own storage.
+#[derive(Clone, Debug)]
+#[repr(C, align(4))]
+pub struct Query<S: ?Sized = [i16]> {
+    /// Values are q·log₂e·2^exponent.
+    exponent: i32,
+    /// What takes a product of dot and scale units to [`Log2`] bits.
+    shift: u32,
+    /// ‖q‖ in nats per unit of row.
+    norm: f32,
+    /// Values in use: the model's stride.
+    len: u32,
+    values: S,
+}
+
+/// A query with room for `D` columns: at least the model's dimension, rounded up to a multiple of four.
+///
+/// ```
+/// # fn main() -> Result<(), zhat::Error> {
+/// # let bytes = zhat::format::doc_example();
+/// use zhat::{Model, QueryBuffer};
+///
+/// let model = Model::from_bytes(&bytes)?;
+/// let query = QueryBuffer::<8>::new(&model, &[0.5, -1.0, 2.0])?;
+/// assert!((query.norm() - 5.25_f32.sqrt()).abs() < 1e-3);
+/// # Ok(()) }
+/// ```
+pub type QueryBuffer<const D: usize> = Query<[i16; D]>;
+
+/// Scores from the rows stay below this; the rest of the range belongs to the biases.
+const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
+
+impl<const D: usize> QueryBuffer<D> {
+    /// Quantises a query.
+    ///
+    /// # Errors
+    /// [`Error::QueryLength`], [`Error::QueryNotFinite`], [`Error::QueryTooLarge`], or [`Error::Capacity`] if `D` is
+    /// too small for the model.
+    pub fn new(model: &Model<'_>, query: &[f32]) -> Result<Self, Error> {
+        Self::quantise(model, query.len(), |column| query[column])
+    }
+
+    /// Takes a query that is already int8, with its scale: the value of a column is `query[column] · scale`.
+    ///
+    /// # Errors
+    /// As [`QueryBuffer::new`].
+    pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32) -> Result<Self, Error> {
+        Self::quantise(model, query.len(), |column| {
+            f32::from(query[column]) * scale
+        })
+    }
+
+    fn quantise(
+        model: &Model<'_>,
+        len: usize,
+        value: impl Fn(usize) -> f32,
+    ) -> Result<Self, Error> {
+        let mut buffer = Self {
+            exponent: 0,
+            shift: 0,
+            norm: 0.0,
+            len: 0,
+            values: [0; D],
+        };
+        (&mut buffer as &mut Query).fill(model, len, &value)?;
+        Ok(buffer)
+    }
+}
+
+impl<const D: usize> core::ops::Deref for QueryBuffer<D> {
+    type Target = Query;
+
+    fn deref(&self) -> &Query {
+        self
+    }
+}
+
+impl Query {
+    /// The columns in the order of the kernels, padding included.
+    #[inline]
+    pub(crate) fn values(&self) -> &[i16] {
+        self.values.get(..self.len as usize).unwrap_or(&[])
+    }
+
+    /// The bits that take a dot product times a scale to a [`Log2`].
+    #[inline]
+    pub(crate) fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// ‖q‖ of the quantised query.
+    pub fn norm(&self) -> f32 {
+        self.norm
+    }
+
+    /// The quantised value of a column; zero where there is no such column.
+    pub fn value(&self, column: usize) -> f32 {
+        let value = self
+            .values()
+            .get(kernels::query_slot(column))
+            .copied()
+            .unwrap_or(0);
+        f32::from(value) * (power_of_two(-self.exponent) * core::f32::consts::LN_2)
+    }
+
+    fn fill(
+        &mut self,
+        model: &Model<'_>,
+        len: usize,
+        value: &dyn Fn(usize) -> f32,
+    ) -> Result<(), Error> {
+        let stride = model.rows().stride();
+        if len != model.dim() {
+            return Err(Error::QueryLength);
+        }
+        let Some(values) = self.values.get_mut(..stride) else {
+            return Err(Error::Capacity(stride as u32));
+        };
+        let mut largest = 0.0_f32;
+        for column in 0..len {
+            let magnitude = value(column).abs();
+            if !magnitude.is_finite() {
+                return Err(Error::QueryNotFinite);
+            }
+            largest = largest.max(magnitude);
+        }
+        let largest = largest * core::f32::consts::LOG2_E;
+        let limit = kernels::max_query(stride);
+        let exponent = floor_log2(f32::from(limit) / largest).clamp(-100, 100);
+        let factor = core::f32::consts::LOG2_E * power_of_two(exponent);
+        let mut squares = 0u64;
+        for column in 0..len {
+            let scaled = value(column) * factor;
+            // Truncation after half a step is the rounding that every platform has in two instructions.
+            let rounded = (scaled + if scaled < 0.0 { -0.5 } else { 0.5 }) as i32;
+            let rounded = rounded.clamp(-i32::from(limit), i32::from(limit));
+            squares += rounded.unsigned_abs() as u64 * rounded.unsigned_abs() as u64;
+            if let Some(slot) = values.get_mut(kernels::query_slot(column)) {
+                *slot = rounded as i16;
+            }
+        }
+        self.norm = float::sqrt(squares as f32) * power_of_two(-exponent) * core::f32::consts::LN_2;
+        // Cauchy and Schwarz: no row's score is above this. Written so that an infinite norm is refused as well.
+        let within = self.norm * model.max_norm() <= SCORE_LIMIT;
+        if !within || !largest.is_finite() {
+            return Err(Error::QueryTooLarge);
+        }
+        self.exponent = exponent;
+        self.shift =
+            (exponent - model.scale_exponent() - Log2::FRACTION_BITS as i32).clamp(0, 63) as u32;
+        self.len = stride as u32;
+        Ok(())
+    }
+}
+
+/// 2^`exponent` for what f32 holds as normal numbers.
+fn power_of_two(exponent: i32) -> f32 {
+    f32::from_bits(((exponent + 127).clamp(0, 254) as u32) << 23)
+}
+
+/// ⌊log₂ x⌋ of a positive number; 128 for infinity.
+fn floor_log2(x: f32) -> i32 {
+    (x.to_bits() >> 23) as i32 - 127
+}
+
+#[cfg(test)]
+mod tests;

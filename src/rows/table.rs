@@ -1,0 +1,124 @@
+//! A table of quantised rows: what a layer's weights and a tree's node means both are.
+
+use crate::kernels;
+use crate::math::Log2;
+use crate::rows::{Query, RowScale};
+
+/// Rows of int8 with a scale and a bias each. Row i's score is `dot(row i, query) · scale i + bias i`.
+#[derive(Clone, Copy, Debug)]
+pub struct RowTable<'a> {
+    values: &'a [i8],
+    scales: &'a [u16],
+    biases: &'a [i32],
+    stride: usize,
+}
+
+impl<'a> RowTable<'a> {
+    /// Joins the parts; `None` unless all have the same number of rows and the stride is whole words.
+    pub fn new(
+        values: &'a [i8],
+        scales: &'a [u16],
+        biases: &'a [i32],
+        stride: usize,
+    ) -> Option<Self> {
+        let rows = scales.len();
+        let fits = stride > 0
+            && stride.is_multiple_of(kernels::ROW_ALIGN)
+            && biases.len() == rows
+            && rows.checked_mul(stride) == Some(values.len());
+        fits.then_some(Self {
+            values,
+            scales,
+            biases,
+            stride,
+        })
+    }
+
+    /// The number of rows.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.scales.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.scales.is_empty()
+    }
+
+    /// Bytes from one row to the next.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Row `i`'s weights with their padding; empty where there is no such row.
+    #[inline]
+    pub fn values(&self, i: usize) -> &'a [i8] {
+        let start = i.wrapping_mul(self.stride);
+        self.values
+            .get(start..start.wrapping_add(self.stride))
+            .unwrap_or(&[])
+    }
+
+    /// Row `i`'s scale in units of the model's power of two; zero where there is no such row.
+    #[inline]
+    pub fn scale(&self, i: usize) -> RowScale {
+        RowScale::from_bits(self.scales.get(i).copied().unwrap_or(0))
+    }
+
+    /// Row `i`'s bias; no mass where there is no such row.
+    #[inline]
+    pub fn bias(&self, i: usize) -> Log2 {
+        Log2::from_bits(self.biases.get(i).copied().unwrap_or(i32::MIN))
+    }
+
+    /// Row `i`'s score.
+    #[inline]
+    pub fn score(&self, i: usize, query: &Query) -> Log2 {
+        self.finish(i, kernels::dot(self.values(i), query.values()), query)
+    }
+
+    /// The scores of two rows, which share the loads of the query.
+    #[inline]
+    pub fn score_pair(&self, [a, b]: [usize; 2], query: &Query) -> [Log2; 2] {
+        let dots = kernels::dot_pair([self.values(a), self.values(b)], query.values());
+        [
+            self.finish(a, dots[0], query),
+            self.finish(b, dots[1], query),
+        ]
+    }
+
+    /// Calls `each(i, score)` for rows `first..first + count`, in order.
+    ///
+    /// Generic only in what is done with a score; on a device `dot_pair` keeps two dot products in registers, on a
+    /// host blocks of rows go through the wide kernel.
+    #[inline]
+    pub fn for_each_score(
+        &self,
+        first: usize,
+        count: usize,
+        query: &Query,
+        mut each: impl FnMut(usize, Log2),
+    ) {
+        const BLOCK: usize = if cfg!(feature = "std") { 64 } else { 2 };
+        let end = first.saturating_add(count).min(self.len());
+        let mut dots = [0i32; BLOCK];
+        let mut at = first;
+        while at < end {
+            let rows = BLOCK.min(end - at);
+            if let Some(values) = self.values.get(at * self.stride..(at + rows) * self.stride) {
+                kernels::dot_rows(values, query.values(), &mut dots[..rows]);
+            }
+            for (i, &dot) in dots[..rows].iter().enumerate() {
+                each(at + i, self.finish(at + i, dot, query));
+            }
+            at += rows;
+        }
+    }
+
+    #[inline]
+    fn finish(&self, i: usize, dot: i32, query: &Query) -> Log2 {
+        let product = i64::from(dot) * i64::from(self.scale(i).units());
+        // The query's bound keeps the shifted product below 2^30; cutting it is never reached.
+        Log2::from_bits((product >> query.shift()) as i32).saturating_add(self.bias(i))
+    }
+}
