@@ -40,4 +40,13 @@ impl Matrix {
     pub fn data(&self) -> &[f32] {
         &self.data
     }
+
+    /// Columns as rows.
+    pub fn transposed(&self) -> Self {
+        let rows = self.rows();
+        let data = (0..self.cols)
+            .flat_map(|col| (0..rows).map(move |row| self.data[row * self.cols + col]))
+            .collect();
+        Self { data, cols: rows }
+    }
 }

@@ -1,0 +1,57 @@
+//! Matrices from any of the formats, chosen by the file's extension.
+
+use std::path::Path;
+
+use super::error::{Problem, ReadError};
+use super::source::{extension, with_file};
+use super::{ReadOptions, delimited, npy::Npy, safetensors, wink, word_text, word2vec};
+use crate::host::Matrix;
+
+/// A matrix, and names of its rows where the file has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedMatrix {
+    /// The values.
+    pub matrix: Matrix,
+    /// A name per row: the words of a word-vector file.
+    pub names: Option<Vec<String>>,
+}
+
+/// Reads a matrix of finite values. The [module](super) lists the formats.
+///
+/// # Errors
+/// Whatever is wrong with the file: it holds another type or shape, is truncated or empty, has a
+/// value that is not a finite f32.
+pub fn read_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Matrix, ReadError> {
+    read_named_matrix(path, options).map(|named| named.matrix)
+}
+
+/// Reads a matrix as [`read_matrix`] does, with the names of its rows if the file has them.
+///
+/// # Errors
+/// As [`read_matrix`].
+pub fn read_named_matrix(
+    path: impl AsRef<Path>,
+    options: ReadOptions<'_>,
+) -> Result<NamedMatrix, ReadError> {
+    let path = path.as_ref();
+    with_file(path, |source| {
+        let unnamed = |matrix| NamedMatrix {
+            matrix,
+            names: None,
+        };
+        match extension(path).as_str() {
+            "npy" => Npy::open(source)?.read_matrix(options).map(unnamed),
+            "safetensors" => safetensors::read_matrix(source, options).map(unnamed),
+            "csv" => delimited::read_matrix(source, options).map(unnamed),
+            "txt" | "vec" | "bin" | "json" if options.transpose => Err(Problem::Option(
+                "word vectors cannot be transposed: a row is a word",
+            )),
+            "txt" | "vec" => word_text::read(source, options),
+            "bin" => word2vec::read(source, options),
+            "json" => wink::read(source, options),
+            _ => Err(Problem::Extension(
+                ".npy, .safetensors, .csv, or word vectors as .txt, .vec, .bin or .json",
+            )),
+        }
+    })
+}

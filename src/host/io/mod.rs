@@ -1,0 +1,80 @@
+//! Files in and out: weights, queries, biases, labels and names as people have them, model files as
+//! they should be left behind.
+//!
+//! | read by | extension | holds |
+//! |---|---|---|
+//! | [`read_matrix`] | `.npy` | two dimensions of f16, f32 or f64, C or Fortran order, either endianness |
+//! | | `.safetensors` | a two-dimensional F16, BF16, F32 or F64 tensor |
+//! | | `.csv` | rows of numbers, a header row if the first row has no number |
+//! | [`read_matrix`], [`read_named_matrix`] | `.txt`, `.vec` | word vectors: GloVe or word2vec text |
+//! | | `.bin` | word vectors: word2vec binary |
+//! | | `.json` | word vectors: wink embeddings |
+//! | [`read_vector`] | `.npy`, `.safetensors`, `.csv`, `.txt` | N, N×1 or 1×N numbers |
+//! | [`read_labels`] | `.npy`, `.csv`, `.txt` | N, N×1 or 1×N classes |
+//! | [`read_names`] | any | one name per line |
+//!
+//! Every reader streams into the values it returns, so that reading costs about one copy of them,
+//! and allocates for a claimed shape only once the file is known to be long enough for it. Rows and
+//! columns in errors are those of the file, counted from zero as NumPy counts; lines of text files
+//! are counted from one as editors do.
+//!
+//! ```no_run
+//! use zhat::host::io::{ReadOptions, expect_same_length, read_matrix, read_vector};
+//!
+//! # fn main() -> Result<(), zhat::host::io::ReadError> {
+//! let options = ReadOptions::default();
+//! let weights = read_matrix("weights.npy", options)?;
+//! let bias = read_vector("bias.npy", options)?;
+//! expect_same_length("weights.npy", &weights, "bias.npy", bias.len())?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod check;
+mod delimited;
+mod element;
+mod error;
+mod labels;
+mod layout;
+mod matrix;
+mod names;
+mod npy;
+mod number;
+mod safetensors;
+mod source;
+mod vector;
+mod wink;
+mod word2vec;
+mod word_text;
+mod write;
+
+pub use check::{expect_labels_in_range, expect_same_dimension, expect_same_length};
+pub use error::{Position, Problem, ReadError};
+pub use labels::read_labels;
+pub use matrix::{NamedMatrix, read_matrix, read_named_matrix};
+pub use names::read_names;
+pub use vector::read_vector;
+pub use write::{WriteError, write_atomically, write_atomically_with, write_npy};
+
+/// What to take from a file. The default takes all of it as it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions<'a> {
+    /// The tensor to read from a `.safetensors` file. Not needed if only one has a fitting shape.
+    pub tensor: Option<&'a str>,
+    /// Swap rows and columns of a matrix while reading: for weights stored d×N.
+    pub transpose: bool,
+    /// Take only the first so many rows (of the result, if transposed) or values.
+    pub limit: Option<usize>,
+}
+
+impl ReadOptions<'_> {
+    /// How many of `available` rows to take.
+    fn take(&self, available: usize) -> usize {
+        self.limit.map_or(available, |limit| limit.min(available))
+    }
+
+    /// Whether `count` rows are all that is wanted.
+    fn is_enough(&self, count: usize) -> bool {
+        self.limit.is_some_and(|limit| count >= limit)
+    }
+}

@@ -1,0 +1,53 @@
+//! An opened file: checked to be one, read through a buffer, with its length known.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+
+use super::error::{Problem, ReadError};
+
+/// A reader and how many bytes it can give, which bounds every allocation a header asks for.
+pub(super) struct Source<R> {
+    pub reader: R,
+    pub len: u64,
+}
+
+/// What the tests read from.
+#[cfg(test)]
+impl<'a> Source<std::io::Cursor<&'a [u8]>> {
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            reader: std::io::Cursor::new(bytes),
+            len: bytes.len() as u64,
+        }
+    }
+}
+
+/// Opens `path`, gives it to `read`, and puts its name on what goes wrong.
+pub(super) fn with_file<T>(
+    path: &Path,
+    read: impl FnOnce(Source<BufReader<File>>) -> Result<T, Problem>,
+) -> Result<T, ReadError> {
+    open(path)
+        .and_then(read)
+        .map_err(|problem| ReadError::new(path, problem))
+}
+
+fn open(path: &Path) -> Result<Source<BufReader<File>>, Problem> {
+    // Looked at before opening: on some systems opening a directory fails with an unrelated message.
+    let metadata = fs::metadata(path)?;
+    if metadata.is_dir() {
+        return Err(Problem::Directory);
+    }
+    Ok(Source {
+        reader: BufReader::with_capacity(1 << 16, File::open(path)?),
+        len: metadata.len(),
+    })
+}
+
+/// The extension of `path` in lower case, or nothing.
+pub(super) fn extension(path: &Path) -> String {
+    path.extension()
+        .map(|extension| extension.to_string_lossy().to_lowercase())
+        .unwrap_or_default()
+}
