@@ -41,6 +41,10 @@ pub enum Error {
     Capacity(u32),
     /// There is no such class.
     NoSuchClass,
+    /// The model file has no tree, or no settings, to classify with.
+    NoIndex,
+    /// The budget does not even reach the top of the tree: the cap that it needs.
+    Budget(u32),
 }
 
 impl fmt::Display for Error {
@@ -55,21 +59,18 @@ impl fmt::Display for Error {
             Self::Header => f.write_str("the model's header is invalid"),
             Self::SectionTable => f.write_str("the model's section table is invalid"),
             Self::MissingSection(kind) => write!(f, "section {kind} is missing"),
-            Self::UnknownSection(kind) => write!(
-                f,
-                "section {kind} is required and unknown: the file is newer"
-            ),
+            Self::UnknownSection(kind) => write!(f, "section {kind} is required and unknown: the file is newer"),
             Self::SectionLength(kind) => write!(f, "section {kind} has the wrong length"),
             Self::SectionContent(kind) => write!(f, "section {kind} holds an invalid value"),
             Self::QueryLength => f.write_str("the query's length is not the model's dimension"),
             Self::QueryNotFinite => f.write_str("the query holds NaN or an infinity"),
-            Self::QueryTooLarge => {
-                f.write_str("the query is too large: scores could leave the range of ±4000 nats")
-            }
+            Self::QueryTooLarge => f.write_str("the query is too large: scores could leave the range of ±4000 nats"),
             Self::Capacity(needed) => {
                 write!(f, "a buffer is too small: a capacity of {needed} is needed")
             }
             Self::NoSuchClass => f.write_str("there is no such class"),
+            Self::NoIndex => f.write_str("the model file has no index: build it with one, or use Exact"),
+            Self::Budget(needed) => write!(f, "the budget is too small: a cap of at least {needed} is needed"),
         }
     }
 }

@@ -7,13 +7,12 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(target_endian = "big")]
-compile_error!(
-    "zhat reads its little-endian model file in place: big-endian targets are not supported"
-);
+compile_error!("zhat reads its little-endian model file in place: big-endian targets are not supported");
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod classifier;
 mod error;
 pub mod estimators;
 pub mod format;
@@ -21,12 +20,16 @@ pub mod kernels;
 pub mod math;
 mod prediction;
 pub mod rows;
+pub mod search;
+pub mod tree;
 
 #[cfg(feature = "std")]
 pub mod host;
 
+pub use classifier::Classifier;
 pub use error::Error;
 pub use estimators::exact;
 pub use format::Model;
 pub use prediction::{Prediction, Ranked};
 pub use rows::{Query, QueryBuffer};
+pub use search::{Budget, Scratch, Work, seen_words};

@@ -3,10 +3,12 @@
 use heapless::Vec;
 
 use crate::Error;
+use crate::estimators::moments::Fields;
 use crate::estimators::top::Candidate;
-use crate::format::Model;
-use crate::math::{Log2, LogSum};
+use crate::format::{Model, Settings};
+use crate::math::{Log2, LogSum, float};
 use crate::rows::Query;
+use crate::search::Work;
 
 /// A class with its probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,20 +27,30 @@ pub struct Ranked {
 pub struct Prediction<const K: usize> {
     /// The best classes, best first; equal scores in the order of the classes.
     pub top: Vec<Ranked, K>,
-    /// Z.
+    /// What it cost.
+    pub work: Work,
+    /// The share of the probability that was not scored but predicted.
+    pub far_share: f32,
+    /// The interval's half width in ln Z, for 95 % of the queries; zero where the answer is exact.
+    pub margin: f32,
     z: LogSum,
+    unopened: u32,
 }
 
 impl<const K: usize> Prediction<K> {
-    pub(crate) fn new(top: &[Candidate], z: LogSum) -> Self {
-        let ranked = top.iter().map(|&Candidate { class, score }| Ranked {
-            class,
-            score,
-            p: z.share(score),
-        });
+    pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work) -> Self {
+        Self { top: ranked(top, &z), work, far_share: 0.0, margin: 0.0, z, unopened: 0 }
+    }
+
+    pub(crate) fn estimated(top: &[Candidate], z: LogSum, fields: &Fields, settings: &Settings) -> Self {
+        let far_share = z.share_of_sum(&fields.far);
         Self {
-            top: ranked.take(K).collect(),
+            top: ranked(top, &z),
+            work: fields.work,
+            far_share,
+            margin: settings.margin(far_share),
             z,
+            unopened: fields.unopened as u32,
         }
     }
 
@@ -47,17 +59,32 @@ impl<const K: usize> Prediction<K> {
         self.z.ln()
     }
 
+    /// −ln Z: large where the input is like nothing the layer was trained on.
+    pub fn energy(&self) -> f32 {
+        -self.log_z()
+    }
+
+    /// Lower and upper end of the stored 95 % interval around a probability of this prediction.
+    pub fn interval(&self, p: f32) -> (f32, f32) {
+        let factor = float::exp(self.margin);
+        (p / factor, (p * factor).min(1.0))
+    }
+
+    /// Nodes on the frontier when the search ended: what a [`Scratch`](crate::Scratch) needs room for.
+    pub fn unopened(&self) -> u32 {
+        self.unopened
+    }
+
     /// The probability of any class: one more dot product.
     ///
     /// # Errors
     /// [`Error::NoSuchClass`].
-    pub fn probability(
-        &self,
-        model: &Model<'_>,
-        query: &Query,
-        class: usize,
-    ) -> Result<f32, Error> {
+    pub fn probability(&self, model: &Model<'_>, query: &Query, class: usize) -> Result<f32, Error> {
         let row = model.row_of_class(class).ok_or(Error::NoSuchClass)?;
         Ok(self.z.share(model.rows().score(row, query)))
     }
+}
+
+fn ranked<const K: usize>(top: &[Candidate], z: &LogSum) -> Vec<Ranked, K> {
+    top.iter().take(K).map(|&Candidate { class, score }| Ranked { class, score, p: z.share(score) }).collect()
 }

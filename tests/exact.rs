@@ -8,9 +8,7 @@ use zhat::{Model, QueryBuffer, exact};
 const D: usize = 64;
 
 fn wave(n: usize, amplitude: f32) -> Vec<f32> {
-    (0..n)
-        .map(|i| amplitude * ((i * 7919 % 4001) as f32 * 0.731).sin())
-        .collect()
+    (0..n).map(|i| amplitude * ((i * 7919 % 4001) as f32 * 0.731).sin()).collect()
 }
 
 /// Scores in f64 from the model's own int8 rows and the query as given.
@@ -19,13 +17,7 @@ fn scores(model: &Model<'_>, query: &[f32]) -> Vec<f64> {
     (0..model.classes())
         .map(|row| {
             let step = f64::from(model.rows().scale(row).units()) * unit;
-            let dot: f64 = model
-                .rows()
-                .values(row)
-                .iter()
-                .zip(query)
-                .map(|(&v, &q)| f64::from(v) * f64::from(q))
-                .sum();
+            let dot: f64 = model.rows().values(row).iter().zip(query).map(|(&v, &q)| f64::from(v) * f64::from(q)).sum();
             dot * step + f64::from(model.rows().bias(row).to_nats())
         })
         .collect()
@@ -39,27 +31,14 @@ fn log_sum(scores: &[f64]) -> f64 {
 #[test]
 fn equal_scores_share_equally() {
     for n in [1usize, 4096, 100_000] {
-        let file = flat_model(
-            &Matrix::new(vec![0.25; n * 4], 4).expect("rows"),
-            &vec![0.0; n],
-        )
-        .expect("valid");
+        let file = flat_model(&Matrix::new(vec![0.25; n * 4], 4).expect("rows"), &vec![0.0; n]).expect("valid");
         let query = QueryBuffer::<4>::new(&file.model(), &[3.0, -1.0, 0.5, 0.0]).expect("valid");
         let answer = exact::<3>(&file.model(), &query);
         for (rank, ranked) in answer.top.iter().enumerate() {
-            assert_eq!(
-                ranked.class as usize, rank,
-                "ties fall in the order of the classes"
-            );
-            assert!(
-                (ranked.p * n as f32 - 1.0).abs() <= 1e-5,
-                "{n}: {}",
-                ranked.p
-            );
+            assert_eq!(ranked.class as usize, rank, "ties fall in the order of the classes");
+            assert!((ranked.p * n as f32 - 1.0).abs() <= 1e-5, "{n}: {}", ranked.p);
         }
-        let last = answer
-            .probability(&file.model(), &query, n - 1)
-            .expect("a class");
+        let last = answer.probability(&file.model(), &query, n - 1).expect("a class");
         assert!((last * n as f32 - 1.0).abs() <= 1e-5);
         assert!(answer.probability(&file.model(), &query, n).is_err());
     }
@@ -69,11 +48,7 @@ fn equal_scores_share_equally() {
 fn one_score_80_nats_above_the_rest_has_probability_one() {
     let mut biases = vec![0.0; 5000];
     biases[1234] = 80.0;
-    let file = flat_model(
-        &Matrix::new(wave(5000 * 4, 0.01), 4).expect("rows"),
-        &biases,
-    )
-    .expect("valid");
+    let file = flat_model(&Matrix::new(wave(5000 * 4, 0.01), 4).expect("rows"), &biases).expect("valid");
     let query = QueryBuffer::<4>::new(&file.model(), &[0.0; 4]).expect("valid");
     let answer = exact::<2>(&file.model(), &query);
     assert_eq!((answer.top[0].class, answer.top[0].p), (1234, 1.0));
@@ -84,8 +59,7 @@ fn one_score_80_nats_above_the_rest_has_probability_one() {
 #[test]
 fn a_zero_query_leaves_the_biases() {
     let biases = wave(777, 4.0);
-    let file =
-        flat_model(&Matrix::new(wave(777 * 5, 1.0), 5).expect("rows"), &biases).expect("valid");
+    let file = flat_model(&Matrix::new(wave(777 * 5, 1.0), 5).expect("rows"), &biases).expect("valid");
     let query = QueryBuffer::<8>::new(&file.model(), &[0.0; 5]).expect("valid");
     let truth = log_sum(&biases.iter().map(|&b| f64::from(b)).collect::<Vec<_>>());
     assert!((f64::from(exact::<1>(&file.model(), &query).log_z()) - truth).abs() < 1e-5);
@@ -93,11 +67,7 @@ fn a_zero_query_leaves_the_biases() {
 
 #[test]
 fn a_masked_class_never_occurs() {
-    let file = flat_model(
-        &Matrix::new(vec![1.0; 6], 2).expect("rows"),
-        &[0.0, f32::NEG_INFINITY, 0.0],
-    )
-    .expect("valid");
+    let file = flat_model(&Matrix::new(vec![1.0; 6], 2).expect("rows"), &[0.0, f32::NEG_INFINITY, 0.0]).expect("valid");
     let query = QueryBuffer::<4>::new(&file.model(), &[1.0, 1.0]).expect("valid");
     let answer = exact::<3>(&file.model(), &query);
     assert_eq!(answer.top[2].class, 1);
@@ -108,12 +78,10 @@ fn a_masked_class_never_occurs() {
 fn a_giant_row_leaves_the_others_their_precision() {
     let mut weights = wave(100 * D, 0.1);
     weights[..D].iter_mut().for_each(|w| *w *= 1000.0);
-    let file =
-        flat_model(&Matrix::new(weights.clone(), D).expect("rows"), &[0.0; 100]).expect("valid");
+    let file = flat_model(&Matrix::new(weights.clone(), D).expect("rows"), &[0.0; 100]).expect("valid");
     let model = file.model();
     for row in 1..100 {
-        let step =
-            f64::from(model.rows().scale(row).units()) * f64::from(model.scale_exponent()).exp2();
+        let step = f64::from(model.rows().scale(row).units()) * f64::from(model.scale_exponent()).exp2();
         for (&value, &weight) in model.rows().values(row).iter().zip(&weights[row * D..]) {
             assert!((f64::from(value) * step - f64::from(weight)).abs() < 0.1 / 127.0);
         }

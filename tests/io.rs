@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 use zhat::host::Matrix;
 use zhat::host::io::{
-    ReadError, ReadOptions, expect_same_length, read_labels, read_matrix, read_named_matrix,
-    read_names, read_vector, write_atomically, write_atomically_with, write_npy,
+    ReadError, ReadOptions, expect_same_length, read_labels, read_matrix, read_named_matrix, read_names, read_vector,
+    write_atomically, write_atomically_with, write_npy,
 };
 
 fn directory() -> TempDir {
@@ -29,16 +29,12 @@ fn message<T: std::fmt::Debug>(path: &Path, result: Result<T, ReadError>) -> Str
     assert_eq!(error.path(), path);
     let text = error.to_string();
     let prefix = format!("{}: ", path.display());
-    text.strip_prefix(&prefix)
-        .expect("the message starts with the file")
-        .to_owned()
+    text.strip_prefix(&prefix).expect("the message starts with the file").to_owned()
 }
 
 fn files_in(directory: &TempDir) -> Vec<String> {
     let entries = fs::read_dir(directory.path()).unwrap();
-    entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]
@@ -56,11 +52,7 @@ fn every_format_gives_the_same_matrix() {
     let unnamed = [npy, put(&directory, "w.CSV", "0.5,-2\n3,0.25\n")];
     for path in unnamed {
         let named = read_named_matrix(&path, ReadOptions::default()).unwrap();
-        assert_eq!(
-            (named.matrix, named.names),
-            (expected.clone(), None),
-            "{path:?}"
-        );
+        assert_eq!((named.matrix, named.names), (expected.clone(), None), "{path:?}");
     }
     let named = [
         put(&directory, "glove.txt", "a 0.5 -2\nb 3 0.25\n"),
@@ -72,10 +64,7 @@ fn every_format_gives_the_same_matrix() {
         let named = read_named_matrix(&path, ReadOptions::default()).unwrap();
         assert_eq!(named.matrix, expected, "{path:?}");
         assert_eq!(named.names.unwrap(), ["a", "b"], "{path:?}");
-        let transpose = ReadOptions {
-            transpose: true,
-            ..Default::default()
-        };
+        let transpose = ReadOptions { transpose: true, ..Default::default() };
         assert!(message(&path, read_matrix(&path, transpose)).contains("cannot be transposed"));
     }
 }
@@ -85,26 +74,14 @@ fn what_is_no_file_of_a_known_kind_is_refused() {
     let directory = directory();
     let options = ReadOptions::default();
     let missing = directory.path().join("missing.npy");
-    assert_eq!(
-        message(&missing, read_matrix(&missing, options)),
-        "no such file"
-    );
-    assert_eq!(
-        message(&missing, read_vector(&missing, options)),
-        "no such file"
-    );
+    assert_eq!(message(&missing, read_matrix(&missing, options)), "no such file");
+    assert_eq!(message(&missing, read_vector(&missing, options)), "no such file");
     assert_eq!(message(&missing, read_names(&missing)), "no such file");
 
     let folder = directory.path().join("W.npy");
     fs::create_dir(&folder).unwrap();
-    assert_eq!(
-        message(&folder, read_matrix(&folder, options)),
-        "is a directory"
-    );
-    assert_eq!(
-        message(&folder, read_labels(&folder, options)),
-        "is a directory"
-    );
+    assert_eq!(message(&folder, read_matrix(&folder, options)), "is a directory");
+    assert_eq!(message(&folder, read_labels(&folder, options)), "is a directory");
 
     let other = put(&directory, "w.pth", "x");
     assert!(message(&other, read_matrix(&other, options)).starts_with("unknown kind of file"));
@@ -112,18 +89,8 @@ fn what_is_no_file_of_a_known_kind_is_refused() {
     assert!(message(&other, read_labels(&other, options)).contains("expected .npy, .csv or .txt"));
 
     let text = put(&directory, "q.npy", "0.1,0.2\n");
-    assert_eq!(
-        message(&text, read_matrix(&text, options)),
-        "not a .npy file (wrong magic)"
-    );
-    for name in [
-        "e.npy",
-        "e.safetensors",
-        "e.csv",
-        "e.txt",
-        "e.bin",
-        "e.json",
-    ] {
+    assert_eq!(message(&text, read_matrix(&text, options)), "not a .npy file (wrong magic)");
+    for name in ["e.npy", "e.safetensors", "e.csv", "e.txt", "e.bin", "e.json"] {
         let empty = put(&directory, name, "");
         assert_eq!(message(&empty, read_matrix(&empty, options)), "is empty");
     }
@@ -137,11 +104,7 @@ fn a_matrix_survives_a_round_trip_through_npy() {
     let matrix = Matrix::new(values, 50).unwrap();
     write_npy(&path, &matrix).unwrap();
     assert_eq!(read_matrix(&path, ReadOptions::default()).unwrap(), matrix);
-    let options = ReadOptions {
-        transpose: true,
-        limit: Some(7),
-        ..Default::default()
-    };
+    let options = ReadOptions { transpose: true, limit: Some(7), ..Default::default() };
     let transposed = read_matrix(&path, options).unwrap();
     assert_eq!((transposed.rows(), transposed.cols()), (7, 400));
     assert!((0..7).all(|i| (0..400).all(|j| transposed.row(i)[j] == matrix.row(j)[i])));
@@ -178,11 +141,7 @@ fn a_failure_midway_leaves_the_old_file_and_nothing_else() {
         Err(io::ErrorKind::StorageFull.into())
     });
     let error = result.unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with(&format!("{}: cannot be written: ", path.display()))
-    );
+    assert!(error.to_string().starts_with(&format!("{}: cannot be written: ", path.display())));
     assert_eq!(fs::read(&path).unwrap(), b"old");
     assert_eq!(files_in(&directory), ["model.zhat"]);
 }
@@ -203,18 +162,8 @@ fn a_place_that_cannot_be_written_is_named() {
     let shown = |path: &Path| write_atomically(path, b"x").unwrap_err().to_string();
     let path = directory.path().join("none").join("model.zhat");
     let parent = directory.path().join("none");
-    assert_eq!(
-        shown(&path),
-        format!(
-            "{}: no such directory: {}",
-            path.display(),
-            parent.display()
-        )
-    );
-    assert_eq!(
-        shown(directory.path()),
-        format!("{}: is a directory", directory.path().display())
-    );
+    assert_eq!(shown(&path), format!("{}: no such directory: {}", path.display(), parent.display()));
+    assert_eq!(shown(directory.path()), format!("{}: is a directory", directory.path().display()));
     let file = put(&directory, "file", "old");
     let below = file.join("model.zhat");
     assert!(shown(&below).contains(&format!("cannot create files in {}", file.display())));
@@ -227,8 +176,7 @@ fn a_directory_without_permission_keeps_its_file() {
     use std::os::unix::fs::PermissionsExt;
     let directory = directory();
     let path = put(&directory, "model.zhat", "old");
-    let mode =
-        |mode| fs::set_permissions(directory.path(), fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |mode| fs::set_permissions(directory.path(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o555);
     let may_anyway = fs::write(directory.path().join("probe"), "").is_ok();
     let result = write_atomically(&path, b"new");
@@ -266,10 +214,7 @@ fn a_socket_is_not_replaced() {
     let path = directory.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = write_atomically(&path, b"x").unwrap_err();
-    assert!(
-        error.to_string().ends_with("is not a regular file"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with("is not a regular file"), "{error}");
 }
 
 proptest! {

@@ -11,6 +11,7 @@ use crate::format::Model;
 use crate::math::LogSum;
 use crate::prediction::Prediction;
 use crate::rows::Query;
+use crate::search::Work;
 
 /// The top `K` classes with their exact probabilities.
 ///
@@ -29,16 +30,14 @@ use crate::rows::Query;
 pub fn exact<const K: usize>(model: &Model<'_>, query: &Query) -> Prediction<K> {
     let mut list = Vec::<Candidate, K>::new();
     let sum = scan(model, query, &mut Top::new(&mut list));
-    Prediction::new(&list, sum)
+    Prediction::exact(&list, sum, Work::of(model.classes(), 0, model.rows().stride()))
 }
 
 fn scan(model: &Model<'_>, query: &Query, top: &mut Top<'_>) -> LogSum {
     let mut sum = LogSum::new();
-    model
-        .rows()
-        .for_each_score(0, model.classes(), query, |row, score| {
-            sum.add(score);
-            top.offer(model, row, score);
-        });
+    model.rows().for_each_score(0, model.classes(), query, |row, score| {
+        sum.add(score);
+        top.offer(model, row, score);
+    });
     sum
 }

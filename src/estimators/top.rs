@@ -31,21 +31,14 @@ pub(crate) struct Top<'a> {
 impl<'a> Top<'a> {
     pub fn new(list: &'a mut VecView<Candidate>) -> Self {
         list.clear();
-        let threshold = if list.capacity() == 0 {
-            Log2::MAX
-        } else {
-            Log2::MIN
-        };
+        let threshold = if list.capacity() == 0 { Log2::MAX } else { Log2::MIN };
         Self { list, threshold }
     }
 
     #[inline]
     pub fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2) {
         if score >= self.threshold {
-            self.insert(Candidate {
-                class: model.class_of_row(row) as u32,
-                score,
-            });
+            self.insert(Candidate { class: model.class_of_row(row) as u32, score });
         }
     }
 

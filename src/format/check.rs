@@ -3,6 +3,7 @@
 use super::{Model, Section};
 use crate::Error;
 use crate::math::float;
+use crate::rows::RowTable;
 
 /// Biases keep to a quarter of the range of [`Log2`](crate::math::Log2), scores to three quarters: no sum leaves it.
 pub(super) const BIAS_LIMIT: i32 = 1 << 29;
@@ -12,8 +13,18 @@ const NORM_SLACK: f32 = 1.0 + 1e-5;
 
 pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     permutation(model)?;
-    biases(model)?;
-    norms(model)
+    table(model, model.rows(), [Section::Rows, Section::RowScales, Section::Biases])?;
+    if let Some(tree) = model.tree() {
+        table(model, tree.nodes(), [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
+        tree.check(model.classes())?;
+    }
+    if model.links().is_some_and(|links| !links.check(model.classes())) {
+        return Err(Error::SectionContent(Section::Links.kind()));
+    }
+    if model.settings().is_some_and(|settings| !settings.is_sound()) {
+        return Err(Error::SectionContent(Section::Settings.kind()));
+    }
+    Ok(())
 }
 
 /// Two lists that undo each other are permutations.
@@ -31,39 +42,22 @@ fn permutation(model: &Model<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn biases(model: &Model<'_>) -> Result<(), Error> {
-    let rows = model.rows();
-    let in_range =
-        (0..rows.len()).all(|row| (-BIAS_LIMIT..=BIAS_LIMIT).contains(&rows.bias(row).to_bits()));
-    if in_range {
-        Ok(())
-    } else {
-        Err(Error::SectionContent(Section::Biases.kind()))
-    }
-}
-
-/// The bound on every score stands on the largest norm: it has to be true. Padding is zero, so that no stray weight
-/// hides there.
-fn norms(model: &Model<'_>) -> Result<(), Error> {
+/// The bound on every score stands on the largest norm: it has to be true of every row and node. Biases keep to their
+/// part of the range, and padding is zero, so that no stray weight hides there.
+fn table(model: &Model<'_>, rows: &RowTable<'_>, [values, scales, biases]: [Section; 3]) -> Result<(), Error> {
     let limit = model.max_norm() * NORM_SLACK;
-    for row in 0..model.classes() {
-        let values = model.rows().values(row);
-        let squares: u32 = values
-            .iter()
-            .map(|&v| u32::from(v.unsigned_abs()) * u32::from(v.unsigned_abs()))
-            .sum();
-        let scale = libm::ldexpf(
-            model.rows().scale(row).units() as f32,
-            model.scale_exponent(),
-        );
+    for row in 0..rows.len() {
+        let weights = rows.values(row);
+        let squares: u32 = weights.iter().map(|&v| u32::from(v.unsigned_abs()) * u32::from(v.unsigned_abs())).sum();
+        let scale = libm::ldexpf(rows.scale(row).units() as f32, model.scale_exponent());
         if float::sqrt(squares as f32) * scale > limit {
-            return Err(Error::SectionContent(Section::RowScales.kind()));
+            return Err(Error::SectionContent(scales.kind()));
         }
-        if values
-            .get(model.dim()..)
-            .is_none_or(|padding| padding.iter().any(|&v| v != 0))
-        {
-            return Err(Error::SectionContent(Section::Rows.kind()));
+        if !(-BIAS_LIMIT..=BIAS_LIMIT).contains(&rows.bias(row).to_bits()) {
+            return Err(Error::SectionContent(biases.kind()));
+        }
+        if weights.get(model.dim()..).is_none_or(|padding| padding.iter().any(|&v| v != 0)) {
+            return Err(Error::SectionContent(values.kind()));
         }
     }
     Ok(())

@@ -15,8 +15,7 @@ pub(super) const REQUIRED: u16 = 1;
 /// Where the checksum stands; it covers all bytes but its own four.
 pub(super) const CHECKSUM_AT: usize = 16;
 
-static CRC: crc::Crc<u32, crc::Table<1>> =
-    crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
+static CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
 
 /// The kinds of sections that this library knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,17 +32,29 @@ pub enum Section {
     ClassOfRow = 4,
     /// The row of each class.
     RowOfClass = 5,
+    /// What all nodes of the tree share.
+    TreeInfo = 6,
+    /// The vectors that predict the nodes' log-masses.
+    NodeRows = 7,
+    /// A scale for each node.
+    NodeScales = 8,
+    /// A bias for each node.
+    NodeBiases = 9,
+    /// Rows and children of each node.
+    NodeSpans = 10,
+    /// The spread of each node.
+    NodeSpreads = 11,
+    /// The rows that each row leads to.
+    Links = 12,
+    /// Bounds on the rows of each node.
+    NodeBounds = 13,
+    /// The budget and what was measured with it.
+    Settings = 14,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 5] = [
-        Self::Rows,
-        Self::RowScales,
-        Self::Biases,
-        Self::ClassOfRow,
-        Self::RowOfClass,
-    ];
+    pub const ALL: [Self; 5] = [Self::Rows, Self::RowScales, Self::Biases, Self::ClassOfRow, Self::RowOfClass];
 
     /// The number in the file.
     pub const fn kind(self) -> u16 {
@@ -83,11 +94,7 @@ impl<'a> Header<'a> {
         }
         if !bytes.starts_with(&MAGIC) {
             let cut = bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes);
-            return Err(if cut {
-                Error::Truncated
-            } else {
-                Error::NotAModel
-            });
+            return Err(if cut { Error::Truncated } else { Error::NotAModel });
         }
         if bytes.len() < HEADER_LEN {
             return Err(Error::Truncated);
@@ -138,10 +145,7 @@ impl<'a> Header<'a> {
 
     fn entries(&self) -> impl Iterator<Item = Entry> + 'a {
         let table = self.bytes.get(HEADER_LEN..).unwrap_or(&[]);
-        table
-            .chunks_exact(ENTRY_LEN)
-            .take(self.sections)
-            .map(Entry::parse)
+        table.chunks_exact(ENTRY_LEN).take(self.sections).map(Entry::parse)
     }
 
     fn check_table(&self) -> Result<(), Error> {
@@ -157,10 +161,7 @@ impl<'a> Header<'a> {
                 && entry.flags & !REQUIRED == 0
                 && entry.zero == 0
                 && next.is_some_and(|next| next <= self.bytes.len())
-                && self
-                    .entries()
-                    .take(index)
-                    .all(|other| other.kind != entry.kind);
+                && self.entries().take(index).all(|other| other.kind != entry.kind);
             if !sound {
                 return Err(Error::SectionTable);
             }
@@ -195,15 +196,9 @@ impl Entry {
 
 /// The number at an offset; zero where the bytes end before, which no caller reaches.
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes
-        .get(at..at + 2)
-        .and_then(|b| b.try_into().ok())
-        .map_or(0, u16::from_le_bytes)
+    bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map_or(0, u16::from_le_bytes)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes
-        .get(at..at + 4)
-        .and_then(|b| b.try_into().ok())
-        .map_or(0, u32::from_le_bytes)
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
 }

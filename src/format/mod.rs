@@ -28,24 +28,35 @@
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |
 //! | 5 | row of class | the inverse of it: together they prove the permutation without memory |
 //!
+//! | 6 | tree info | 8 × u32: number of top nodes, then the [`Form`](crate::tree::Form) of the spread |
+//! | 7–9 | node rows, scales, biases | as 1–3, for the nodes |
+//! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
+//! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
+//! | 12 | links | the same number of row indices for each row |
+//! | 14 | settings | 16 × u32, see [`Settings`] |
+//!
 //! Without sections 4 and 5 the rows are in the order of the classes.
 
 mod check;
 mod header;
 mod include;
 mod indices;
+mod links;
 mod model;
 #[cfg(feature = "alloc")]
 mod owned;
+mod settings;
 #[cfg(feature = "alloc")]
 mod write;
 
 pub use header::{FORMAT_VERSION, Section};
 pub use include::Aligned;
 pub use indices::Indices;
+pub use links::Links;
 pub use model::Model;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
+pub use settings::Settings;
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};
 
@@ -58,9 +69,6 @@ mod tests;
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub fn doc_example() -> ModelBuf {
-    let rows = crate::host::Matrix::new(
-        vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.3, 0.3, 0.3],
-        3,
-    );
+    let rows = crate::host::Matrix::new(vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.3, 0.3, 0.3], 3);
     crate::host::flat_model(&rows.expect("four rows of three"), &[0.0; 4]).expect("a valid model")
 }

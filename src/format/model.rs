@@ -1,9 +1,10 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
-use super::{Indices, check};
+use super::{Indices, Links, Settings, check};
 use crate::Error;
 use crate::rows::RowTable;
+use crate::tree::{self, Tree};
 
 /// A model file, checked. After [`Model::from_bytes`] no access can fail.
 ///
@@ -13,6 +14,9 @@ pub struct Model<'a> {
     header: Header<'a>,
     rows: RowTable<'a>,
     order: Option<Order<'a>>,
+    tree: Option<Tree<'a>>,
+    links: Option<Links<'a>>,
+    settings: Option<Settings>,
 }
 
 /// The order of the rows, where it is not that of the classes.
@@ -52,30 +56,32 @@ impl<'a> Model<'a> {
     }
 
     fn from_header(header: Header<'a>) -> Result<Self, Error> {
-        let values = numbers(
-            &header,
-            Section::Rows,
-            header.classes.checked_mul(header.stride),
-        )?;
+        let values = numbers(&header, Section::Rows, header.classes.checked_mul(header.stride))?;
         let scales = numbers(&header, Section::RowScales, Some(header.classes))?;
         let biases = numbers(&header, Section::Biases, Some(header.classes))?;
         let rows = RowTable::new(values, scales, biases, header.stride).ok_or(Error::Header)?;
-        let class_of_row = indices(&header, Section::ClassOfRow)?;
-        let row_of_class = indices(&header, Section::RowOfClass)?;
+        let class_of_row = indices(&header, Section::ClassOfRow, header.classes)?;
+        let row_of_class = indices(&header, Section::RowOfClass, header.classes)?;
+        for (section, list) in [(Section::ClassOfRow, &class_of_row), (Section::RowOfClass, &row_of_class)] {
+            if list.is_some_and(|list| list.len() != header.classes) {
+                return Err(Error::SectionLength(section.kind()));
+            }
+        }
         let order = match (class_of_row, row_of_class) {
-            (Some(class_of_row), Some(row_of_class)) => Some(Order {
-                class_of_row,
-                row_of_class,
-            }),
+            (Some(class_of_row), Some(row_of_class)) => Some(Order { class_of_row, row_of_class }),
             (None, None) => None,
             (Some(_), None) => return Err(Error::MissingSection(Section::RowOfClass.kind())),
             (None, Some(_)) => return Err(Error::MissingSection(Section::ClassOfRow.kind())),
         };
-        Ok(Self {
-            header,
-            rows,
-            order,
-        })
+        let links = match indices(&header, Section::Links, header.classes)? {
+            Some(list) => Some(Links::new(list, header.classes).ok_or(Error::SectionLength(Section::Links.kind()))?),
+            None => None,
+        };
+        let settings = match header.section(Section::Settings) {
+            Some(_) => Some(Settings::from_words(words(&header, Section::Settings)?)),
+            None => None,
+        };
+        Ok(Self { header, rows, order, tree: tree(&header)?, links, settings })
     }
 
     /// N, the number of classes.
@@ -107,8 +113,7 @@ impl<'a> Model<'a> {
     /// The class that a row stands for.
     #[inline]
     pub fn class_of_row(&self, row: usize) -> usize {
-        self.order
-            .map_or(row, |order| order.class_of_row.get(row).unwrap_or(0))
+        self.order.map_or(row, |order| order.class_of_row.get(row).unwrap_or(0))
     }
 
     /// The row of a class; `None` if there is no such class.
@@ -117,6 +122,22 @@ impl<'a> Model<'a> {
             Some(order) => order.row_of_class.get(class),
             None => (class < self.classes()).then_some(class),
         }
+    }
+
+    /// The tree over the rows, if the file has one.
+    pub fn tree(&self) -> Option<&Tree<'a>> {
+        self.tree.as_ref()
+    }
+
+    /// The rows that each row leads to, if the file has them.
+    #[inline]
+    pub fn links(&self) -> Option<&Links<'a>> {
+        self.links.as_ref()
+    }
+
+    /// What the builder chose and measured, if the file has it.
+    pub fn settings(&self) -> Option<&Settings> {
+        self.settings.as_ref()
     }
 
     /// Kind and length of every section in the file.
@@ -135,25 +156,41 @@ fn numbers<'a, T: bytemuck::AnyBitPattern>(
     section: Section,
     len: Option<usize>,
 ) -> Result<&'a [T], Error> {
-    let bytes = header
-        .section(section)
-        .ok_or(Error::MissingSection(section.kind()))?;
-    let numbers: &[T] =
-        bytemuck::try_cast_slice(bytes).map_err(|_| Error::SectionLength(section.kind()))?;
-    if Some(numbers.len()) == len {
-        Ok(numbers)
-    } else {
-        Err(Error::SectionLength(section.kind()))
-    }
+    let bytes = header.section(section).ok_or(Error::MissingSection(section.kind()))?;
+    let numbers: &[T] = bytemuck::try_cast_slice(bytes).map_err(|_| Error::SectionLength(section.kind()))?;
+    if Some(numbers.len()) == len { Ok(numbers) } else { Err(Error::SectionLength(section.kind())) }
 }
 
-/// An optional section with an index for each class.
-fn indices<'a>(header: &Header<'a>, section: Section) -> Result<Option<Indices<'a>>, Error> {
-    let Some(bytes) = header.section(section) else {
+/// Rows, scales and biases as one table of `len` rows.
+fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
+    let values = numbers(header, sections[0], len.checked_mul(header.stride))?;
+    let scales = numbers(header, sections[1], Some(len))?;
+    let biases = numbers(header, sections[2], Some(len))?;
+    RowTable::new(values, scales, biases, header.stride).ok_or(Error::Header)
+}
+
+/// A section of a fixed number of words.
+fn words<'a, const W: usize>(header: &Header<'a>, section: Section) -> Result<&'a [u32; W], Error> {
+    numbers(header, section, Some(W))?.try_into().map_err(|_| Error::SectionLength(section.kind()))
+}
+
+/// An optional section of indices below `limit`.
+fn indices<'a>(header: &Header<'a>, section: Section, limit: usize) -> Result<Option<Indices<'a>>, Error> {
+    let parse = |bytes| Indices::parse(bytes, limit).ok_or(Error::SectionLength(section.kind()));
+    header.section(section).map(parse).transpose()
+}
+
+/// The tree: all of its sections, or none.
+fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
+    if header.section(Section::TreeInfo).is_none() {
         return Ok(None);
-    };
-    match Indices::parse(bytes, header.classes) {
-        Some(list) if list.len() == header.classes => Ok(Some(list)),
-        _ => Err(Error::SectionLength(section.kind())),
     }
+    let info: &[u32; tree::INFO_WORDS] = words(header, Section::TreeInfo)?;
+    let len = header.section(Section::NodeScales).map_or(0, <[u8]>::len) / size_of::<u16>();
+    let nodes = table(header, len, [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
+    let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;
+    let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;
+    let spreads = numbers(header, Section::NodeSpreads, Some(len))?;
+    let tree = Tree::new(nodes, spans, spreads, info);
+    tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
 }

@@ -23,10 +23,7 @@ impl ModelBuf {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut words = alloc::vec![0u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        let buf = Self {
-            words,
-            len: bytes.len(),
-        };
+        let buf = Self { words, len: bytes.len() };
         Model::from_bytes(buf.as_bytes())?;
         Ok(buf)
     }

@@ -6,8 +6,7 @@ use crate::Error;
 use crate::host::{Matrix, flat_model};
 
 fn small() -> ModelBuf {
-    let rows =
-        Matrix::new((0..15).map(|i| (i as f32 * 0.7).sin()).collect(), 3).expect("whole rows");
+    let rows = Matrix::new((0..15).map(|i| (i as f32 * 0.7).sin()).collect(), 3).expect("whole rows");
     flat_model(&rows, &[0.5, -0.5, 0.0, 1.0, f32::NEG_INFINITY]).expect("a valid model")
 }
 
@@ -29,12 +28,7 @@ fn use_all_of_it(bytes: &[u8]) {
         return;
     };
     let answer = crate::exact::<3>(&model, &query);
-    assert!(
-        answer
-            .top
-            .iter()
-            .all(|ranked| (0.0..=1.0).contains(&ranked.p))
-    );
+    assert!(answer.top.iter().all(|ranked| (0.0..=1.0).contains(&ranked.p)));
     for class in 0..8 {
         let _ = answer.probability(&model, &query, class);
     }
@@ -63,10 +57,7 @@ fn every_changed_byte_is_rejected() {
         for change in 1..=255u8 {
             let mut bytes = file.to_vec();
             bytes[at] ^= change;
-            assert!(
-                open(&bytes).is_err(),
-                "byte {at} changed by {change:#x} was accepted"
-            );
+            assert!(open(&bytes).is_err(), "byte {at} changed by {change:#x} was accepted");
         }
     }
 }
@@ -96,10 +87,7 @@ fn misaligned_bytes_are_rejected() {
     let mut words = vec![0u64; file.len() / 8 + 2];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
     bytes[1..=file.len()].copy_from_slice(&file);
-    assert_eq!(
-        Model::from_bytes(&bytes[1..=file.len()]).err(),
-        Some(Error::Misaligned)
-    );
+    assert_eq!(Model::from_bytes(&bytes[1..=file.len()]).err(), Some(Error::Misaligned));
 }
 
 #[test]
@@ -120,20 +108,14 @@ fn wrong_headers_are_named() {
         assert_eq!(open(&resealed(bytes)), Err(expected), "at {at}");
     }
     assert_eq!(open(&[]), Err(Error::Truncated));
-    assert_eq!(
-        open(b"PK\x03\x04 something else entirely, long enough for a header"),
-        Err(Error::NotAModel)
-    );
+    assert_eq!(open(b"PK\x03\x04 something else entirely, long enough for a header"), Err(Error::NotAModel));
 }
 
 #[test]
 fn a_norm_above_the_stated_one_is_rejected() {
     let mut bytes = small().to_vec();
     bytes[36..40].copy_from_slice(&0.5f32.to_bits().to_le_bytes());
-    assert_eq!(
-        open(&resealed(bytes)),
-        Err(Error::SectionContent(Section::RowScales.kind()))
-    );
+    assert_eq!(open(&resealed(bytes)), Err(Error::SectionContent(Section::RowScales.kind())));
 }
 
 fn with_section(kind: u16, required: bool) -> Vec<u8> {
@@ -147,24 +129,14 @@ fn with_section(kind: u16, required: bool) -> Vec<u8> {
 
 #[test]
 fn unknown_sections_are_skipped_or_refused_as_they_ask() {
-    assert_eq!(
-        open(&with_section(999, true)),
-        Err(Error::UnknownSection(999))
-    );
-    assert_eq!(
-        open(&with_section(999, false)),
-        Err(Error::MissingSection(Section::Biases.kind()))
-    );
-    assert_eq!(
-        open(&with_section(Section::Rows.kind(), true)),
-        Err(Error::SectionTable)
-    );
+    assert_eq!(open(&with_section(999, true)), Err(Error::UnknownSection(999)));
+    assert_eq!(open(&with_section(999, false)), Err(Error::MissingSection(Section::Biases.kind())));
+    assert_eq!(open(&with_section(Section::Rows.kind(), true)), Err(Error::SectionTable));
 }
 
 #[test]
 fn a_permutation_must_be_one() {
-    let rows =
-        crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4]);
+    let rows = crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4]);
     let rows = rows.expect("valid");
     let file = |class_of_row: [u16; 4], row_of_class: [u16; 4]| {
         let mut file = rows.start_file();
@@ -183,10 +155,7 @@ fn a_permutation_must_be_one() {
     }
     let mut lone = rows.start_file();
     lone.required(Section::ClassOfRow, &[0u16, 1, 2, 3]);
-    assert_eq!(
-        open(&lone.finish().expect("small")),
-        Err(Error::MissingSection(Section::RowOfClass.kind()))
-    );
+    assert_eq!(open(&lone.finish().expect("small")), Err(Error::MissingSection(Section::RowOfClass.kind())));
 }
 
 proptest! {

@@ -2,9 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::header::{
-    CHECKSUM_AT, ENTRY_LEN, FORMAT_VERSION, HEADER_LEN, MAGIC, REQUIRED, SECTION_ALIGN, Section,
-};
+use super::header::{CHECKSUM_AT, ENTRY_LEN, FORMAT_VERSION, HEADER_LEN, MAGIC, REQUIRED, SECTION_ALIGN, Section};
 use crate::Error;
 use crate::kernels;
 
@@ -31,25 +29,17 @@ pub struct FileWriter {
 impl FileWriter {
     /// Starts a file.
     pub fn new(sizes: Sizes) -> Self {
-        Self {
-            sizes,
-            sections: Vec::new(),
-        }
+        Self { sizes, sections: Vec::new() }
     }
 
     /// Adds a section that a reader has to know.
     pub fn required<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
-        self.sections
-            .push((section.kind(), true, bytemuck::cast_slice(content).to_vec()));
+        self.sections.push((section.kind(), true, bytemuck::cast_slice(content).to_vec()));
     }
 
     /// Adds a section that a reader may skip.
     pub fn optional<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
-        self.sections.push((
-            section.kind(),
-            false,
-            bytemuck::cast_slice(content).to_vec(),
-        ));
+        self.sections.push((section.kind(), false, bytemuck::cast_slice(content).to_vec()));
     }
 
     /// The bytes of the file.
@@ -65,14 +55,11 @@ impl FileWriter {
         file.extend_from_slice(&[0; 8]);
         file.extend_from_slice(&narrow(self.sizes.classes)?.to_le_bytes());
         file.extend_from_slice(&narrow(self.sizes.dim)?.to_le_bytes());
-        file.extend_from_slice(
-            &narrow(self.sizes.dim.next_multiple_of(kernels::ROW_ALIGN))?.to_le_bytes(),
-        );
+        file.extend_from_slice(&narrow(self.sizes.dim.next_multiple_of(kernels::ROW_ALIGN))?.to_le_bytes());
         file.extend_from_slice(&self.sizes.scale_exponent.to_le_bytes());
         file.extend_from_slice(&self.sizes.max_norm.to_bits().to_le_bytes());
         file.resize(HEADER_LEN, 0);
-        let mut offset =
-            (HEADER_LEN + self.sections.len() * ENTRY_LEN).next_multiple_of(SECTION_ALIGN);
+        let mut offset = (HEADER_LEN + self.sections.len() * ENTRY_LEN).next_multiple_of(SECTION_ALIGN);
         for (kind, required, content) in &self.sections {
             file.extend_from_slice(&kind.to_le_bytes());
             file.extend_from_slice(&(if *required { REQUIRED } else { 0 }).to_le_bytes());

@@ -44,11 +44,7 @@ impl fmt::Display for BuildError {
         match self {
             Self::Empty => f.write_str("the weight matrix has no rows"),
             Self::Dimension(d) => {
-                write!(
-                    f,
-                    "the dimension is {d}; 1 to {} are supported",
-                    crate::kernels::MAX_DIM
-                )
+                write!(f, "the dimension is {d}; 1 to {} are supported", crate::kernels::MAX_DIM)
             }
             Self::Classes(n) => write!(f, "{n} classes are more than a model file can hold"),
             Self::BiasLength { rows, biases } => write!(f, "{rows} rows, but {biases} biases"),

@@ -44,9 +44,7 @@ impl Matrix {
     /// Columns as rows.
     pub fn transposed(&self) -> Self {
         let rows = self.rows();
-        let data = (0..self.cols)
-            .flat_map(|col| (0..rows).map(move |row| self.data[row * self.cols + col]))
-            .collect();
+        let data = (0..self.cols).flat_map(|col| (0..rows).map(move |row| self.data[row * self.cols + col])).collect();
         Self { data, cols: rows }
     }
 }

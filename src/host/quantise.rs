@@ -30,32 +30,21 @@ impl QuantisedRows {
     /// [`BuildError`], if the weights can't make a model.
     pub fn round(weights: &Matrix, biases: &[f32]) -> Result<Self, BuildError> {
         check(weights, biases)?;
-        let peaks: Vec<f64> = weights
-            .iter()
-            .map(|row| row.iter().fold(0.0, |m: f64, v| m.max(f64::from(v.abs()))))
-            .collect();
+        let peaks: Vec<f64> =
+            weights.iter().map(|row| row.iter().fold(0.0, |m: f64, v| m.max(f64::from(v.abs())))).collect();
         let scale_exponent = scale_exponent(peaks.iter().fold(0.0, |m, &p| p.max(m)));
         let unit = f64::from(scale_exponent).exp2();
         let stride = weights.cols().next_multiple_of(ROW_ALIGN);
         let mut values = vec![0i8; weights.rows() * stride];
         let mut scales = Vec::with_capacity(weights.rows());
         let mut max_square = 0.0_f64;
-        for ((row, &peak), out) in weights
-            .iter()
-            .zip(&peaks)
-            .zip(values.chunks_exact_mut(stride))
-        {
-            let scale = RowScale::at_least((peak / 127.0 / unit).ceil() as u32)
-                .unwrap_or(RowScale::from_bits(0xffff));
+        for ((row, &peak), out) in weights.iter().zip(&peaks).zip(values.chunks_exact_mut(stride)) {
+            let scale = RowScale::at_least((peak / 127.0 / unit).ceil() as u32).unwrap_or(RowScale::from_bits(0xffff));
             scales.push(scale.to_bits());
             let step = f64::from(scale.units()) * unit;
             let mut squares = 0.0;
             for (out, &weight) in out.iter_mut().zip(row) {
-                *out = if step > 0.0 {
-                    (f64::from(weight) / step).round().clamp(-127.0, 127.0) as i8
-                } else {
-                    0
-                };
+                *out = if step > 0.0 { (f64::from(weight) / step).round().clamp(-127.0, 127.0) as i8 } else { 0 };
                 squares += f64::from(*out) * f64::from(*out);
             }
             max_square = max_square.max(squares * step * step);
@@ -99,9 +88,7 @@ impl QuantisedRows {
 /// # Errors
 /// [`BuildError`], if the weights can't make a model.
 pub fn flat_model(weights: &Matrix, biases: &[f32]) -> Result<ModelBuf, BuildError> {
-    let file = QuantisedRows::round(weights, biases)?
-        .start_file()
-        .finish()?;
+    let file = QuantisedRows::round(weights, biases)?.start_file().finish()?;
     Ok(ModelBuf::from_bytes(&file)?)
 }
 
@@ -117,39 +104,20 @@ fn check(weights: &Matrix, biases: &[f32]) -> Result<(), BuildError> {
         return Err(BuildError::Classes(rows));
     }
     if rows != biases.len() {
-        return Err(BuildError::BiasLength {
-            rows,
-            biases: biases.len(),
-        });
+        return Err(BuildError::BiasLength { rows, biases: biases.len() });
     }
     if let Some(at) = weights.data().iter().position(|v| !v.is_finite()) {
-        return Err(BuildError::Weight {
-            row: at / cols,
-            column: at % cols,
-            value: weights.data()[at],
-        });
+        return Err(BuildError::Weight { row: at / cols, column: at % cols, value: weights.data()[at] });
     }
-    if let Some(row) = biases
-        .iter()
-        .position(|b| b.is_nan() || *b == f32::INFINITY)
-    {
-        return Err(BuildError::Bias {
-            row,
-            value: biases[row],
-        });
+    if let Some(row) = biases.iter().position(|b| b.is_nan() || *b == f32::INFINITY) {
+        return Err(BuildError::Bias { row, value: biases[row] });
     }
     Ok(())
 }
 
 /// The power of two at which the largest scale just fits.
 fn scale_exponent(peak: f64) -> i32 {
-    if peak == 0.0 {
-        0
-    } else {
-        (peak / 127.0 / f64::from(RowScale::MAX - (1 << 15)))
-            .log2()
-            .ceil() as i32
-    }
+    if peak == 0.0 { 0 } else { (peak / 127.0 / f64::from(RowScale::MAX - (1 << 15))).log2().ceil() as i32 }
 }
 
 /// A bias in fixed point; what is beyond ±1 400 nats becomes that, which no probability can tell from it.

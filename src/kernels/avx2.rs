@@ -43,9 +43,7 @@ pub fn dot_rows(rows: &[i8], query: &[i16], out: &mut [i32]) -> bool {
 
 #[target_feature(enable = "avx2")]
 fn dots<const R: usize>(rows: [&[i8]; R], query: &[i16]) -> [i32; R] {
-    let columns = rows
-        .iter()
-        .fold(query.len(), |least, row| least.min(row.len()));
+    let columns = rows.iter().fold(query.len(), |least, row| least.min(row.len()));
     let mut sums = [_mm256_setzero_si256(); R];
     let blocks = columns / LANES;
     for block in 0..blocks {

@@ -25,11 +25,7 @@ pub const MAX_DIM: usize = 16_384;
 /// less for each doubling after that, so that `stride · 128 · max_query(stride) < 2^31`.
 pub const fn max_query(stride: usize) -> i16 {
     let limit = ((1 << 24) - 1) / if stride == 0 { 1 } else { stride };
-    if limit > i16::MAX as usize {
-        i16::MAX
-    } else {
-        limit as i16
-    }
+    if limit > i16::MAX as usize { i16::MAX } else { limit as i16 }
 }
 
 /// Where column `column` of the query is kept.

@@ -4,28 +4,18 @@ use proptest::prelude::*;
 /// Puts the columns where the kernels of this platform look for them.
 fn in_slots(query: &[i16]) -> Vec<i16> {
     let mut slots = vec![0; query.len()];
-    query
-        .iter()
-        .enumerate()
-        .for_each(|(column, &q)| slots[query_slot(column)] = q);
+    query.iter().enumerate().for_each(|(column, &q)| slots[query_slot(column)] = q);
     slots
 }
 
 fn truth(row: &[i8], query: &[i16]) -> i32 {
-    let sum: i64 = row
-        .iter()
-        .zip(query)
-        .map(|(&r, &q)| i64::from(r) * i64::from(q))
-        .sum();
+    let sum: i64 = row.iter().zip(query).map(|(&r, &q)| i64::from(r) * i64::from(q)).sum();
     i32::try_from(sum).expect("max_query keeps the sum in 32 bits")
 }
 
 #[test]
 fn extreme_rows_do_not_overflow_at_any_length() {
-    for stride in (4..=MAX_DIM)
-        .step_by(4)
-        .filter(|s| s % 512 < 8 || *s == MAX_DIM)
-    {
+    for stride in (4..=MAX_DIM).step_by(4).filter(|s| s % 512 < 8 || *s == MAX_DIM) {
         for sign in [1, -1] {
             let row = vec![-128i8; stride];
             let query = vec![sign * max_query(stride); stride];

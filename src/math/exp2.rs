@@ -25,8 +25,7 @@ const C1: f64 = LN_2 - CUBIC * ZERO_A * ZERO_B * STEP * STEP;
 const C2: f64 = LN_2 * LN_2 / 2.0 + CUBIC * (ZERO_A + ZERO_B) * STEP;
 const SLOPE: u32 = (C1 * (1u64 << SLOPE_BITS) as f64 + 0.5) as u32;
 /// `C2 · r` with r in units of 2^-18, in the fixed point of the slope, sixteen bits finer.
-const CURVE: u32 =
-    (C2 * (1u64 << (SLOPE_BITS + 16)) as f64 / (1u64 << Log2::FRACTION_BITS) as f64 + 0.5) as u32;
+const CURVE: u32 = (C2 * (1u64 << (SLOPE_BITS + 16)) as f64 / (1u64 << Log2::FRACTION_BITS) as f64 + 0.5) as u32;
 
 static POWERS: [u32; 1 << INDEX_BITS] = powers();
 

@@ -33,10 +33,7 @@ pub struct LogSum {
 impl LogSum {
     /// The empty sum.
     pub const fn new() -> Self {
-        Self {
-            exponent: i32::MIN / 2,
-            mantissa: 0,
-        }
+        Self { exponent: i32::MIN / 2, mantissa: 0 }
     }
 
     /// Adds 2^`term`.
@@ -44,10 +41,19 @@ impl LogSum {
     pub fn add(&mut self, term: Log2) {
         let aligned = self.align(term);
         self.mantissa += aligned;
-        if self.mantissa >> 63 != 0 {
-            self.mantissa >>= RENORMALISE;
-            self.exponent += RENORMALISE as i32;
+        self.renormalise();
+    }
+
+    /// Adds the share `part` of `whole` of 2^`term`.
+    pub fn add_part(&mut self, term: Log2, part: u32, whole: u32) {
+        if part >= whole {
+            return self.add(term);
         }
+        let aligned = self.align(term);
+        // A term has 47 bits: with 16 bits of part the product still fits.
+        let shift = 16u32.saturating_sub(part.leading_zeros());
+        self.mantissa += aligned * u64::from(part >> shift) / u64::from((whole >> shift).max(1));
+        self.renormalise();
     }
 
     /// Takes 2^`term` off again; what was never there leaves zero, not less.
@@ -60,10 +66,7 @@ impl LogSum {
     pub fn add_sum(&mut self, other: &Self) {
         self.raise_to(other.exponent);
         self.mantissa += shift_right(other.mantissa, self.exponent - other.exponent);
-        if self.mantissa >> 63 != 0 {
-            self.mantissa >>= RENORMALISE;
-            self.exponent += RENORMALISE as i32;
-        }
+        self.renormalise();
     }
 
     /// Whether nothing was added, or nothing that could be seen beside the rest.
@@ -86,12 +89,9 @@ impl LogSum {
             return Log2::MIN;
         }
         let (mantissa, exponent) = self.normalised();
-        let fraction = float::ln(mantissa)
-            * (core::f32::consts::LOG2_E * (1u32 << Log2::FRACTION_BITS) as f32);
+        let fraction = float::ln(mantissa) * (core::f32::consts::LOG2_E * (1u32 << Log2::FRACTION_BITS) as f32);
         // The exponent of a sum of `Log2`s fits: one more than the largest term and 32 bits of count.
-        Log2::from_bits(
-            (exponent.saturating_mul(1 << Log2::FRACTION_BITS)).saturating_add(fraction as i32),
-        )
+        Log2::from_bits((exponent.saturating_mul(1 << Log2::FRACTION_BITS)).saturating_add(fraction as i32))
     }
 
     /// The share of 2^`term` in the sum, between 0 and 1, to 2⁻²² of itself.
@@ -127,6 +127,14 @@ impl LogSum {
     }
 
     #[inline]
+    fn renormalise(&mut self) {
+        if self.mantissa >> 63 != 0 {
+            self.mantissa >>= RENORMALISE;
+            self.exponent += RENORMALISE as i32;
+        }
+    }
+
+    #[inline]
     fn raise_to(&mut self, exponent: i32) {
         if exponent > self.exponent {
             // Exponents lie within 2^31 of each other: the empty sum starts half way down.
@@ -140,10 +148,7 @@ impl LogSum {
         let zeros = self.mantissa.leading_zeros();
         // 24 bits are what f32 holds; cutting rather than rounding keeps m below 2.
         let top = ((self.mantissa << zeros) >> 40) as u32;
-        (
-            top as f32 * (1.0 / (1u32 << 23) as f32),
-            self.exponent - POINT + 63 - zeros as i32,
-        )
+        (top as f32 * (1.0 / (1u32 << 23) as f32), self.exponent - POINT + 63 - zeros as i32)
     }
 }
 
@@ -173,9 +178,7 @@ mod tests {
 
     fn sum_of(terms: impl IntoIterator<Item = f32>) -> LogSum {
         let mut sum = LogSum::new();
-        terms
-            .into_iter()
-            .for_each(|nats| sum.add(Log2::from_nats(nats)));
+        terms.into_iter().for_each(|nats| sum.add(Log2::from_nats(nats)));
         sum
     }
 
@@ -185,10 +188,7 @@ mod tests {
             for nats in [-900.0, -3.3, 0.0, 700.0] {
                 let sum = sum_of(core::iter::repeat_n(nats, n));
                 let share = sum.share(Log2::from_nats(nats));
-                assert!(
-                    (share * n as f32 - 1.0).abs() < 1e-5,
-                    "{n} terms of {nats}: {share}"
-                );
+                assert!((share * n as f32 - 1.0).abs() < 1e-5, "{n} terms of {nats}: {share}");
             }
         }
     }
@@ -201,19 +201,13 @@ mod tests {
             let copy = sum;
             sum.add_sum(&copy);
             let expected = 5.0 + doublings as f32 * core::f32::consts::LN_2;
-            assert!(
-                (sum.ln() - expected).abs() < 1e-4,
-                "{doublings}: {} {expected}",
-                sum.ln()
-            );
+            assert!((sum.ln() - expected).abs() < 1e-4, "{doublings}: {} {expected}", sum.ln());
         }
     }
 
     #[test]
     fn order_and_spread_do_not_matter() {
-        let terms: Vec<f32> = (0..5000)
-            .map(|i| ((i * 7919) % 1000) as f32 * 0.09 - 60.0)
-            .collect();
+        let terms: Vec<f32> = (0..5000).map(|i| ((i * 7919) % 1000) as f32 * 0.09 - 60.0).collect();
         let truth = terms.iter().map(|&t| f64::from(t).exp()).sum::<f64>().ln() as f32;
         let up = sum_of(terms.iter().copied());
         let down = sum_of(terms.iter().rev().copied());
@@ -227,6 +221,17 @@ mod tests {
         assert_eq!(sum.share(Log2::from_nats(80.0)), 1.0);
         assert!(sum.share(Log2::from_nats(0.0)) < 2e-35);
         assert!((sum.ln() - 80.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn parts_of_a_term_add_up_to_it() {
+        for whole in [1u32, 3, 16, 70_000, 3_000_000] {
+            let part = whole / 3;
+            let mut sum = LogSum::new();
+            sum.add_part(Log2::from_nats(2.5), part, whole);
+            sum.add_part(Log2::from_nats(2.5), whole - part, whole);
+            assert!((sum.ln() - 2.5).abs() < 1e-4, "{whole}: {}", sum.ln());
+        }
     }
 
     #[test]

@@ -57,23 +57,11 @@ impl<const D: usize> QueryBuffer<D> {
     /// # Errors
     /// As [`QueryBuffer::new`].
     pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32) -> Result<Self, Error> {
-        Self::quantise(model, query.len(), |column| {
-            f32::from(query[column]) * scale
-        })
+        Self::quantise(model, query.len(), |column| f32::from(query[column]) * scale)
     }
 
-    fn quantise(
-        model: &Model<'_>,
-        len: usize,
-        value: impl Fn(usize) -> f32,
-    ) -> Result<Self, Error> {
-        let mut buffer = Self {
-            exponent: 0,
-            shift: 0,
-            norm: 0.0,
-            len: 0,
-            values: [0; D],
-        };
+    fn quantise(model: &Model<'_>, len: usize, value: impl Fn(usize) -> f32) -> Result<Self, Error> {
+        let mut buffer = Self { exponent: 0, shift: 0, norm: 0.0, len: 0, values: [0; D] };
         (&mut buffer as &mut Query).fill(model, len, &value)?;
         Ok(buffer)
     }
@@ -107,20 +95,11 @@ impl Query {
 
     /// The quantised value of a column; zero where there is no such column.
     pub fn value(&self, column: usize) -> f32 {
-        let value = self
-            .values()
-            .get(kernels::query_slot(column))
-            .copied()
-            .unwrap_or(0);
+        let value = self.values().get(kernels::query_slot(column)).copied().unwrap_or(0);
         f32::from(value) * (power_of_two(-self.exponent) * core::f32::consts::LN_2)
     }
 
-    fn fill(
-        &mut self,
-        model: &Model<'_>,
-        len: usize,
-        value: &dyn Fn(usize) -> f32,
-    ) -> Result<(), Error> {
+    fn fill(&mut self, model: &Model<'_>, len: usize, value: &dyn Fn(usize) -> f32) -> Result<(), Error> {
         let stride = model.rows().stride();
         if len != model.dim() {
             return Err(Error::QueryLength);
@@ -158,8 +137,7 @@ impl Query {
             return Err(Error::QueryTooLarge);
         }
         self.exponent = exponent;
-        self.shift =
-            (exponent - model.scale_exponent() - Log2::FRACTION_BITS as i32).clamp(0, 63) as u32;
+        self.shift = (exponent - model.scale_exponent() - Log2::FRACTION_BITS as i32).clamp(0, 63) as u32;
         self.len = stride as u32;
         Ok(())
     }

@@ -35,9 +35,7 @@ impl RowScale {
         while exponent < 16 {
             let mantissa = units.div_ceil(1 << exponent);
             if mantissa < 1 << Self::MANTISSA_BITS {
-                return Some(Self(
-                    (exponent << Self::MANTISSA_BITS) as u16 | mantissa as u16,
-                ));
+                return Some(Self((exponent << Self::MANTISSA_BITS) as u16 | mantissa as u16));
             }
             exponent += 1;
         }
@@ -54,16 +52,10 @@ mod tests {
         let mut units = 1u32;
         while units <= RowScale::MAX {
             let scale = RowScale::at_least(units).expect("in range").units();
-            assert!(
-                scale >= units && scale - units <= units / 2048,
-                "{units} -> {scale}"
-            );
+            assert!(scale >= units && scale - units <= units / 2048, "{units} -> {scale}");
             units += units / 97 + 1;
         }
-        assert_eq!(
-            RowScale::at_least(RowScale::MAX).map(RowScale::units),
-            Some(RowScale::MAX)
-        );
+        assert_eq!(RowScale::at_least(RowScale::MAX).map(RowScale::units), Some(RowScale::MAX));
         assert_eq!(RowScale::at_least(RowScale::MAX + 1), None);
         assert_eq!(RowScale::at_least(0).map(RowScale::units), Some(0));
     }

@@ -15,23 +15,13 @@ pub struct RowTable<'a> {
 
 impl<'a> RowTable<'a> {
     /// Joins the parts; `None` unless all have the same number of rows and the stride is whole words.
-    pub fn new(
-        values: &'a [i8],
-        scales: &'a [u16],
-        biases: &'a [i32],
-        stride: usize,
-    ) -> Option<Self> {
+    pub fn new(values: &'a [i8], scales: &'a [u16], biases: &'a [i32], stride: usize) -> Option<Self> {
         let rows = scales.len();
         let fits = stride > 0
             && stride.is_multiple_of(kernels::ROW_ALIGN)
             && biases.len() == rows
             && rows.checked_mul(stride) == Some(values.len());
-        fits.then_some(Self {
-            values,
-            scales,
-            biases,
-            stride,
-        })
+        fits.then_some(Self { values, scales, biases, stride })
     }
 
     /// The number of rows.
@@ -54,9 +44,7 @@ impl<'a> RowTable<'a> {
     #[inline]
     pub fn values(&self, i: usize) -> &'a [i8] {
         let start = i.wrapping_mul(self.stride);
-        self.values
-            .get(start..start.wrapping_add(self.stride))
-            .unwrap_or(&[])
+        self.values.get(start..start.wrapping_add(self.stride)).unwrap_or(&[])
     }
 
     /// Row `i`'s scale in units of the model's power of two; zero where there is no such row.
@@ -81,10 +69,7 @@ impl<'a> RowTable<'a> {
     #[inline]
     pub fn score_pair(&self, [a, b]: [usize; 2], query: &Query) -> [Log2; 2] {
         let dots = kernels::dot_pair([self.values(a), self.values(b)], query.values());
-        [
-            self.finish(a, dots[0], query),
-            self.finish(b, dots[1], query),
-        ]
+        [self.finish(a, dots[0], query), self.finish(b, dots[1], query)]
     }
 
     /// Calls `each(i, score)` for rows `first..first + count`, in order.
@@ -92,13 +77,7 @@ impl<'a> RowTable<'a> {
     /// Generic only in what is done with a score; on a device `dot_pair` keeps two dot products in registers, on a
     /// host blocks of rows go through the wide kernel.
     #[inline]
-    pub fn for_each_score(
-        &self,
-        first: usize,
-        count: usize,
-        query: &Query,
-        mut each: impl FnMut(usize, Log2),
-    ) {
+    pub fn for_each_score(&self, first: usize, count: usize, query: &Query, mut each: impl FnMut(usize, Log2)) {
         const BLOCK: usize = if cfg!(feature = "std") { 64 } else { 2 };
         let end = first.saturating_add(count).min(self.len());
         let mut dots = [0i32; BLOCK];

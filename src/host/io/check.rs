@@ -41,18 +41,10 @@ pub fn expect_same_dimension(
 ///
 /// # Errors
 /// `labels.npy: label 10000 at position 3, but there are 10000 classes`
-pub fn expect_labels_in_range(
-    path: impl AsRef<Path>,
-    labels: &[usize],
-    classes: usize,
-) -> Result<(), ReadError> {
+pub fn expect_labels_in_range(path: impl AsRef<Path>, labels: &[usize], classes: usize) -> Result<(), ReadError> {
     let outside = labels.iter().position(|&label| label >= classes);
     outside.map_or(Ok(()), |at| {
-        let problem = Problem::Label {
-            label: labels[at] as i128,
-            at,
-            classes: Some(classes),
-        };
+        let problem = Problem::Label { label: labels[at] as i128, at, classes: Some(classes) };
         Err(ReadError::new(path.as_ref(), problem))
     })
 }
@@ -81,10 +73,7 @@ mod tests {
         let weights = matrix(10000, 64);
         let check = |len| expect_same_length("weights.npy", &weights, "bias.npy", len);
         assert!(check(10000).is_ok());
-        assert_eq!(
-            check(9999).unwrap_err().to_string(),
-            "weights.npy: 10000×64, but bias.npy has 9999 values"
-        );
+        assert_eq!(check(9999).unwrap_err().to_string(), "weights.npy: 10000×64, but bias.npy has 9999 values");
     }
 
     #[test]
@@ -92,19 +81,14 @@ mod tests {
         let weights = matrix(100, 64);
         let check = |cols| expect_same_dimension("q.npy", &matrix(5, cols), "w.npy", &weights);
         assert!(check(64).is_ok());
-        assert_eq!(
-            check(63).unwrap_err().to_string(),
-            "q.npy: 5×63, but w.npy is 100×64"
-        );
+        assert_eq!(check(63).unwrap_err().to_string(), "q.npy: 5×63, but w.npy is 100×64");
     }
 
     #[test]
     fn labels_are_below_the_number_of_classes() {
         assert!(expect_labels_in_range("y.npy", &[0, 9, 3], 10).is_ok());
         assert_eq!(
-            expect_labels_in_range("y.npy", &[0, 9, 10], 10)
-                .unwrap_err()
-                .to_string(),
+            expect_labels_in_range("y.npy", &[0, 9, 10], 10).unwrap_err().to_string(),
             "y.npy: label 10 at position 2, but there are 10 classes"
         );
     }

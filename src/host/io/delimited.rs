@@ -20,11 +20,7 @@ pub(super) fn for_each_row<R: Read>(
     source: Source<R>,
     mut row: impl FnMut(&StringRecord, u64) -> Result<bool, Problem>,
 ) -> Result<(), Problem> {
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .trim(Trim::All)
-        .from_reader(source.reader);
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(source.reader);
     let mut record = StringRecord::new();
     let (mut width, mut is_header) = (None, false);
     while reader.read_record(&mut record).map_err(problem)? {
@@ -32,11 +28,7 @@ pub(super) fn for_each_row<R: Read>(
         let is_first = width.is_none();
         let expected = *width.get_or_insert(record.len());
         if record.len() != expected {
-            return Err(Problem::Ragged {
-                line,
-                found: record.len(),
-                expected,
-            });
+            return Err(Problem::Ragged { line, found: record.len(), expected });
         }
         is_header = is_first && record.iter().all(|field| field.parse::<f64>().is_err());
         if is_header {
@@ -47,18 +39,13 @@ pub(super) fn for_each_row<R: Read>(
         }
     }
     match is_header {
-        true => Err(Problem::Malformed(
-            "has a header row, but no numbers below it".into(),
-        )),
+        true => Err(Problem::Malformed("has a header row, but no numbers below it".into())),
         false => Ok(()),
     }
 }
 
 /// Reads rows of numbers.
-pub(super) fn read_matrix<R: Read>(
-    source: Source<R>,
-    options: ReadOptions<'_>,
-) -> Result<Matrix, Problem> {
+pub(super) fn read_matrix<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Matrix, Problem> {
     let mut data = Vec::new();
     let (mut rows, mut cols) = (0, 0);
     // Transposed, the limit is on columns of the file, of which a row in turn is a part.
@@ -75,13 +62,7 @@ pub(super) fn read_matrix<R: Read>(
             true => options.take(record.len()),
         };
         for (column, field) in record.iter().take(cols).enumerate() {
-            let place = || Place {
-                line,
-                at: Position::Cell {
-                    row: rows as u64,
-                    column: column as u64,
-                },
-            };
+            let place = || Place { line, at: Position::Cell { row: rows as u64, column: column as u64 } };
             data.push(parse(field, Accept::Finite, place)?);
         }
         rows += 1;
@@ -130,78 +111,41 @@ mod tests {
         let values = vec![vec![1.0, 2.5], vec![-3e-2, 4.0]];
         assert_eq!(rows("1,2.5\n-3e-2,4\n").unwrap(), values);
         assert_eq!(rows("x,y\n1,2.5\n-3e-2,4").unwrap(), values);
-        assert_eq!(
-            rows("\u{feff}1 , 2.5\r\n\r\n\"-3e-2\",4\r\n").unwrap(),
-            values
-        );
+        assert_eq!(rows("\u{feff}1 , 2.5\r\n\r\n\"-3e-2\",4\r\n").unwrap(), values);
     }
 
     #[test]
     fn a_broken_value_in_the_first_row_is_not_a_header() {
-        assert_eq!(
-            rows("1,x\n3,4\n").unwrap_err(),
-            "line 1: \"x\" is not a number"
-        );
-        assert_eq!(
-            rows("a,b\n3,\n").unwrap_err(),
-            "line 2: \"\" is not a number"
-        );
-        assert_eq!(
-            rows("a,b\nc,d\n").unwrap_err(),
-            "line 2: \"c\" is not a number"
-        );
+        assert_eq!(rows("1,x\n3,4\n").unwrap_err(), "line 1: \"x\" is not a number");
+        assert_eq!(rows("a,b\n3,\n").unwrap_err(), "line 2: \"\" is not a number");
+        assert_eq!(rows("a,b\nc,d\n").unwrap_err(), "line 2: \"c\" is not a number");
     }
 
     #[test]
     fn values_that_no_f32_holds_are_refused_by_row_and_column() {
-        assert_eq!(
-            rows("a,b\n1,2\n3,NaN\n").unwrap_err(),
-            "NaN at row 1, column 1"
-        );
+        assert_eq!(rows("a,b\n1,2\n3,NaN\n").unwrap_err(), "NaN at row 1, column 1");
         assert_eq!(rows("-inf,2\n").unwrap_err(), "-inf at row 0, column 0");
-        assert_eq!(
-            rows("1,1e39\n").unwrap_err(),
-            "1e39 at row 0, column 1 is too large for f32"
-        );
+        assert_eq!(rows("1,1e39\n").unwrap_err(), "1e39 at row 0, column 1 is too large for f32");
     }
 
     #[test]
     fn rows_of_different_lengths_are_refused() {
-        assert_eq!(
-            rows("1,2\n3,4,5\n").unwrap_err(),
-            "line 2 has 3 values, expected 2"
-        );
-        assert_eq!(
-            rows("1,2\n3\n").unwrap_err(),
-            "line 2 has 1 values, expected 2"
-        );
+        assert_eq!(rows("1,2\n3,4,5\n").unwrap_err(), "line 2 has 3 values, expected 2");
+        assert_eq!(rows("1,2\n3\n").unwrap_err(), "line 2 has 1 values, expected 2");
     }
 
     #[test]
     fn a_file_without_numbers_is_refused() {
         assert_eq!(rows("").unwrap_err(), "is empty");
-        assert_eq!(
-            rows("x,y\n").unwrap_err(),
-            "has a header row, but no numbers below it"
-        );
+        assert_eq!(rows("x,y\n").unwrap_err(), "has a header row, but no numbers below it");
     }
 
     #[test]
     fn the_limit_is_on_rows_of_the_result() {
         let text = "1,2,3\n4,5,6\n";
-        let options = |transpose, limit| ReadOptions {
-            transpose,
-            limit: Some(limit),
-            ..Default::default()
-        };
-        assert_eq!(
-            read(text, options(false, 1)).unwrap().data(),
-            [1.0, 2.0, 3.0]
-        );
-        assert_eq!(
-            read(text, options(true, 2)).unwrap().data(),
-            [1.0, 4.0, 2.0, 5.0]
-        );
+        let options = |transpose, limit| ReadOptions { transpose, limit: Some(limit), ..Default::default() };
+        assert_eq!(read(text, options(false, 1)).unwrap().data(), [1.0, 2.0, 3.0]);
+        assert_eq!(read(text, options(true, 2)).unwrap().data(), [1.0, 4.0, 2.0, 5.0]);
         assert_eq!(read(text, options(true, 9)).unwrap().rows(), 3);
         assert_eq!(read(text, options(false, 0)).unwrap_err(), "is empty");
         assert_eq!(read(text, options(true, 0)).unwrap_err(), "is empty");

@@ -104,11 +104,7 @@ pub(super) fn read_floats(
 
 /// Converts a block; one loop per encoding, so that each is a straight one.
 fn decode(bytes: &[u8], encoding: Encoding, values: &mut [f32]) {
-    fn each<const SIZE: usize>(
-        bytes: &[u8],
-        values: &mut [f32],
-        convert: impl Fn([u8; SIZE]) -> f32,
-    ) {
+    fn each<const SIZE: usize>(bytes: &[u8], values: &mut [f32], convert: impl Fn([u8; SIZE]) -> f32) {
         let (chunks, _) = bytes.as_chunks();
         for (value, &chunk) in values.iter_mut().zip(chunks) {
             *value = convert(chunk);

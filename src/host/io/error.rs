@@ -13,10 +13,7 @@ pub struct ReadError {
 
 impl ReadError {
     pub(super) fn new(path: &Path, problem: Problem) -> Self {
-        Self {
-            path: path.to_owned(),
-            problem,
-        }
+        Self { path: path.to_owned(), problem }
     }
 
     /// The file, as it was named by the caller.
@@ -164,9 +161,7 @@ impl fmt::Display for Position {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) if error.kind() == io::ErrorKind::NotFound => {
-                f.write_str("no such file")
-            }
+            Self::Io(error) if error.kind() == io::ErrorKind::NotFound => f.write_str("no such file"),
             Self::Io(error) => write!(f, "{error}"),
             Self::Directory => f.write_str("is a directory"),
             Self::Extension(expected) => write!(f, "unknown kind of file, expected {expected}"),
@@ -185,46 +180,20 @@ impl fmt::Display for Problem {
             }
             Self::Value { value, at } => write!(f, "{value} at {at}"),
             Self::Label { label, at, classes } => match classes {
-                Some(classes) => write!(
-                    f,
-                    "label {label} at position {at}, but there are {classes} classes"
-                ),
-                None => write!(
-                    f,
-                    "label {label} at position {at}, expected a class (0, 1, …)"
-                ),
+                Some(classes) => write!(f, "label {label} at position {at}, but there are {classes} classes"),
+                None => write!(f, "label {label} at position {at}, expected a class (0, 1, …)"),
             },
-            Self::Number {
-                line,
-                text,
-                expected,
-            } => {
+            Self::Number { line, text, expected } => {
                 write!(f, "line {line}: \"{text}\" is not {expected}")
             }
-            Self::Ragged {
-                line,
-                found,
-                expected,
-            } => {
+            Self::Ragged { line, found, expected } => {
                 write!(f, "line {line} has {found} values, expected {expected}")
             }
-            Self::Choice {
-                names,
-                fitting: 0,
-                expected,
-            } => {
+            Self::Choice { names, fitting: 0, expected } => {
                 write!(f, "has no {expected} tensor (it has {})", list(names))
             }
-            Self::Choice {
-                names,
-                fitting,
-                expected,
-            } => {
-                write!(
-                    f,
-                    "has {fitting} {expected} tensors ({}); name one",
-                    list(names)
-                )
+            Self::Choice { names, fitting, expected } => {
+                write!(f, "has {fitting} {expected} tensors ({}); name one", list(names))
             }
             Self::Missing { tensor, names } => {
                 write!(f, "has no tensor \"{tensor}\" (it has {})", list(names))
@@ -274,28 +243,11 @@ mod tests {
         let value = |value| show(Problem::Value { value, at });
         assert_eq!(value(f64::NAN), "w.npy: NaN at row 17, column 3");
         assert_eq!(value(f64::NEG_INFINITY), "w.npy: -inf at row 17, column 3");
-        assert_eq!(
-            value(1e300),
-            "w.npy: 1e300 at row 17, column 3 is too large for f32"
-        );
-        let shape = |found| {
-            show(Problem::Shape {
-                found,
-                expected: "two dimensions",
-            })
-        };
-        assert_eq!(
-            shape(vec![5]),
-            "w.npy: has shape 5, expected two dimensions"
-        );
-        assert_eq!(
-            shape(vec![2, 3, 4]),
-            "w.npy: has shape 2×3×4, expected two dimensions"
-        );
-        assert_eq!(
-            shape(vec![]),
-            "w.npy: has shape (), expected two dimensions"
-        );
+        assert_eq!(value(1e300), "w.npy: 1e300 at row 17, column 3 is too large for f32");
+        let shape = |found| show(Problem::Shape { found, expected: "two dimensions" });
+        assert_eq!(shape(vec![5]), "w.npy: has shape 5, expected two dimensions");
+        assert_eq!(shape(vec![2, 3, 4]), "w.npy: has shape 2×3×4, expected two dimensions");
+        assert_eq!(shape(vec![]), "w.npy: has shape (), expected two dimensions");
     }
 
     #[test]

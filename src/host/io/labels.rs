@@ -17,10 +17,7 @@ use super::vector::{expect_some, for_each_value, length};
 ///
 /// # Errors
 /// As [`read_vector`](super::read_vector), for numbers that are not integers or are below 0.
-pub fn read_labels(
-    path: impl AsRef<Path>,
-    options: ReadOptions<'_>,
-) -> Result<Vec<usize>, ReadError> {
+pub fn read_labels(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Vec<usize>, ReadError> {
     let path = path.as_ref();
     with_file(path, |source| match extension(path).as_str() {
         "npy" => read_npy(source, options),
@@ -40,17 +37,11 @@ fn read_npy<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Vec<
         Some((TypeChar::Uint, 2)) => collect::<u16, R>(npy, options),
         Some((TypeChar::Uint, 4)) => collect::<u32, R>(npy, options),
         Some((TypeChar::Uint, 8)) => collect::<u64, R>(npy, options),
-        _ => Err(Problem::Type {
-            found: npy.type_name(),
-            expected: "integers",
-        }),
+        _ => Err(Problem::Type { found: npy.type_name(), expected: "integers" }),
     }
 }
 
-fn collect<T: Deserialize + Into<i128>, R: Read>(
-    npy: Npy<R>,
-    options: ReadOptions<'_>,
-) -> Result<Vec<usize>, Problem> {
+fn collect<T: Deserialize + Into<i128>, R: Read>(npy: Npy<R>, options: ReadOptions<'_>) -> Result<Vec<usize>, Problem> {
     let shape = npy.header.shape().to_vec();
     let count = length(&shape)?;
     expect_bytes(&shape, size_of::<T>(), npy.len)?;
@@ -58,20 +49,15 @@ fn collect<T: Deserialize + Into<i128>, R: Read>(
     let values = NpyFile::with_header(npy.header, npy.reader)
         .data::<T>()
         .map_err(|error| Problem::Malformed(error.to_string()))?;
-    let labels: Result<Vec<_>, _> = values
-        .take(count)
-        .enumerate()
-        .map(|(at, value)| class(value.map_err(value_error)?.into(), at))
-        .collect();
+    let labels: Result<Vec<_>, _> =
+        values.take(count).enumerate().map(|(at, value)| class(value.map_err(value_error)?.into(), at)).collect();
     expect_some(labels?)
 }
 
 fn read_text<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Vec<usize>, Problem> {
     let mut labels = Vec::new();
     for_each_value(source, options, |field, line| {
-        let label: i64 = field
-            .parse()
-            .map_err(|_| not_a_number(field, line, "an integer"))?;
+        let label: i64 = field.parse().map_err(|_| not_a_number(field, line, "an integer"))?;
         labels.push(class(label.into(), labels.len())?);
         Ok(())
     })?;
@@ -79,11 +65,7 @@ fn read_text<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Vec
 }
 
 fn class(label: i128, at: usize) -> Result<usize, Problem> {
-    usize::try_from(label).map_err(|_| Problem::Label {
-        label,
-        at,
-        classes: None,
-    })
+    usize::try_from(label).map_err(|_| Problem::Label { label, at, classes: None })
 }
 
 #[cfg(test)]
@@ -98,45 +80,20 @@ mod tests {
     }
 
     fn text(text: &str) -> Result<Vec<usize>, String> {
-        read_text(Source::of(text.as_bytes()), ReadOptions::default())
-            .map_err(|problem| problem.to_string())
+        read_text(Source::of(text.as_bytes()), ReadOptions::default()).map_err(|problem| problem.to_string())
     }
 
     #[test]
     fn every_width_of_integer_is_read() {
         let expected = vec![0, 5, 127];
-        assert_eq!(
-            npy(&file("|i1", &[3], Order::C, &[0i8, 5, 127])).unwrap(),
-            expected
-        );
-        assert_eq!(
-            npy(&file("<i2", &[3], Order::C, &[0i16, 5, 127])).unwrap(),
-            expected
-        );
-        assert_eq!(
-            npy(&file(">i4", &[3, 1], Order::C, &[0i32, 5, 127])).unwrap(),
-            expected
-        );
-        assert_eq!(
-            npy(&file("<i8", &[1, 3], Order::C, &[0i64, 5, 127])).unwrap(),
-            expected
-        );
-        assert_eq!(
-            npy(&file("|u1", &[3], Order::Fortran, &[0u8, 5, 127])).unwrap(),
-            expected
-        );
-        assert_eq!(
-            npy(&file(">u2", &[3], Order::C, &[0u16, 5, 127])).unwrap(),
-            expected
-        );
-        assert_eq!(
-            npy(&file("<u4", &[3], Order::C, &[0u32, 5, 127])).unwrap(),
-            expected
-        );
-        assert_eq!(
-            npy(&file(">u8", &[3], Order::C, &[0u64, 5, 127])).unwrap(),
-            expected
-        );
+        assert_eq!(npy(&file("|i1", &[3], Order::C, &[0i8, 5, 127])).unwrap(), expected);
+        assert_eq!(npy(&file("<i2", &[3], Order::C, &[0i16, 5, 127])).unwrap(), expected);
+        assert_eq!(npy(&file(">i4", &[3, 1], Order::C, &[0i32, 5, 127])).unwrap(), expected);
+        assert_eq!(npy(&file("<i8", &[1, 3], Order::C, &[0i64, 5, 127])).unwrap(), expected);
+        assert_eq!(npy(&file("|u1", &[3], Order::Fortran, &[0u8, 5, 127])).unwrap(), expected);
+        assert_eq!(npy(&file(">u2", &[3], Order::C, &[0u16, 5, 127])).unwrap(), expected);
+        assert_eq!(npy(&file("<u4", &[3], Order::C, &[0u32, 5, 127])).unwrap(), expected);
+        assert_eq!(npy(&file(">u8", &[3], Order::C, &[0u64, 5, 127])).unwrap(), expected);
         assert_eq!(text("0\n5\n127\n").unwrap(), expected);
         assert_eq!(text("label\n0\n5\n127\n").unwrap(), expected);
         assert_eq!(text("0, 5, 127").unwrap(), expected);
@@ -145,34 +102,19 @@ mod tests {
     #[test]
     fn what_is_no_class_is_refused() {
         let negative = "label -1 at position 1, expected a class (0, 1, …)";
-        assert_eq!(
-            npy(&file("<i4", &[2], Order::C, &[0i32, -1])).unwrap_err(),
-            negative
-        );
+        assert_eq!(npy(&file("<i4", &[2], Order::C, &[0i32, -1])).unwrap_err(), negative);
         assert_eq!(text("0\n-1").unwrap_err(), negative);
-        assert_eq!(
-            text("0\n1.5").unwrap_err(),
-            "line 2: \"1.5\" is not an integer"
-        );
+        assert_eq!(text("0\n1.5").unwrap_err(), "line 2: \"1.5\" is not an integer");
         let floats = file("<f4", &[1], Order::C, &[1f32]);
-        assert_eq!(
-            npy(&floats).unwrap_err(),
-            "holds float32, expected integers"
-        );
+        assert_eq!(npy(&floats).unwrap_err(), "holds float32, expected integers");
     }
 
     #[test]
     fn missing_labels_are_an_error() {
         let bytes = file("<i4", &[2], Order::C, &[0i32, 1]);
         let error = npy(&bytes[..bytes.len() - 1]).unwrap_err();
-        assert_eq!(
-            error,
-            "ends early: expected 2 values of 4 bytes, found 7 bytes"
-        );
-        assert_eq!(
-            npy(&file::<i32>("<i4", &[0], Order::C, &[])).unwrap_err(),
-            "is empty"
-        );
+        assert_eq!(error, "ends early: expected 2 values of 4 bytes, found 7 bytes");
+        assert_eq!(npy(&file::<i32>("<i4", &[0], Order::C, &[])).unwrap_err(), "is empty");
         assert_eq!(text("").unwrap_err(), "is empty");
     }
 

@@ -21,37 +21,18 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout of `shape` in a file that still has `len` bytes for it.
-    pub fn new(
-        shape: &[u64],
-        column_major: bool,
-        encoding: Encoding,
-        len: u64,
-    ) -> Result<Self, Problem> {
+    pub fn new(shape: &[u64], column_major: bool, encoding: Encoding, len: u64) -> Result<Self, Problem> {
         let &[rows, cols] = shape else {
-            return Err(Problem::Shape {
-                found: shape.to_vec(),
-                expected: "two dimensions",
-            });
+            return Err(Problem::Shape { found: shape.to_vec(), expected: "two dimensions" });
         };
         expect_bytes(shape, encoding.element.size(), len)?;
         // Below the length of a file by now, so a usize on any host that can hold the result.
-        let size = |n| {
-            usize::try_from(n).map_err(|_| Problem::Malformed("too large for this machine".into()))
-        };
-        Ok(Self {
-            rows: size(rows)?,
-            cols: size(cols)?,
-            column_major,
-        })
+        let size = |n| usize::try_from(n).map_err(|_| Problem::Malformed("too large for this machine".into()));
+        Ok(Self { rows: size(rows)?, cols: size(cols)?, column_major })
     }
 
     /// Reads the matrix, or as much of it as `options` asks for.
-    pub fn read(
-        self,
-        reader: impl Read,
-        encoding: Encoding,
-        options: ReadOptions<'_>,
-    ) -> Result<Matrix, Problem> {
+    pub fn read(self, reader: impl Read, encoding: Encoding, options: ReadOptions<'_>) -> Result<Matrix, Problem> {
         let (rows, cols) = match options.transpose {
             false => (self.rows, self.cols),
             true => (self.cols, self.rows),
@@ -83,10 +64,7 @@ impl Layout {
         };
         result.map_err(|stop| match stop {
             Stop::Problem(problem) => problem,
-            Stop::Refused(refused) => Problem::Value {
-                value: refused.value,
-                at: self.position(refused.index),
-            },
+            Stop::Refused(refused) => Problem::Value { value: refused.value, at: self.position(refused.index) },
         })?;
         Matrix::new(data, cols).ok_or(Problem::Empty)
     }
@@ -97,18 +75,13 @@ impl Layout {
             false => (index / self.cols, index % self.cols),
             true => (index % self.rows, index / self.rows),
         };
-        Position::Cell {
-            row: row as u64,
-            column: column as u64,
-        }
+        Position::Cell { row: row as u64, column: column as u64 }
     }
 }
 
 /// Checks that `len` bytes are enough for `shape`: before anything of that size is allocated.
 pub(super) fn expect_bytes(shape: &[u64], element_size: usize, len: u64) -> Result<(), Problem> {
-    let needed = shape
-        .iter()
-        .try_fold(element_size as u64, |bytes, &n| bytes.checked_mul(n));
+    let needed = shape.iter().try_fold(element_size as u64, |bytes, &n| bytes.checked_mul(n));
     match needed {
         _ if shape.contains(&0) => Err(Problem::Empty),
         Some(needed) if needed <= len => Ok(()),

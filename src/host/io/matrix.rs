@@ -29,29 +29,21 @@ pub fn read_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<M
 ///
 /// # Errors
 /// As [`read_matrix`].
-pub fn read_named_matrix(
-    path: impl AsRef<Path>,
-    options: ReadOptions<'_>,
-) -> Result<NamedMatrix, ReadError> {
+pub fn read_named_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<NamedMatrix, ReadError> {
     let path = path.as_ref();
     with_file(path, |source| {
-        let unnamed = |matrix| NamedMatrix {
-            matrix,
-            names: None,
-        };
+        let unnamed = |matrix| NamedMatrix { matrix, names: None };
         match extension(path).as_str() {
             "npy" => Npy::open(source)?.read_matrix(options).map(unnamed),
             "safetensors" => safetensors::read_matrix(source, options).map(unnamed),
             "csv" => delimited::read_matrix(source, options).map(unnamed),
-            "txt" | "vec" | "bin" | "json" if options.transpose => Err(Problem::Option(
-                "word vectors cannot be transposed: a row is a word",
-            )),
+            "txt" | "vec" | "bin" | "json" if options.transpose => {
+                Err(Problem::Option("word vectors cannot be transposed: a row is a word"))
+            }
             "txt" | "vec" => word_text::read(source, options),
             "bin" => word2vec::read(source, options),
             "json" => wink::read(source, options),
-            _ => Err(Problem::Extension(
-                ".npy, .safetensors, .csv, or word vectors as .txt, .vec, .bin or .json",
-            )),
+            _ => Err(Problem::Extension(".npy, .safetensors, .csv, or word vectors as .txt, .vec, .bin or .json")),
         }
     })
 }

@@ -38,13 +38,8 @@ impl<R: Read> Npy<R> {
             return Err(Problem::Empty);
         }
         let text = read_header(&mut reader)?;
-        let header =
-            NpyHeader::from_reader(&text[..]).map_err(|error| malformed(&error.to_string()))?;
-        Ok(Self {
-            header,
-            reader,
-            len: len.saturating_sub(text.len() as u64),
-        })
+        let header = NpyHeader::from_reader(&text[..]).map_err(|error| malformed(&error.to_string()))?;
+        Ok(Self { header, reader, len: len.saturating_sub(text.len() as u64) })
     }
 
     /// The type of a plain array.
@@ -58,23 +53,17 @@ impl<R: Read> Npy<R> {
     /// How its floats are stored.
     pub fn encoding(&self) -> Result<Encoding, Problem> {
         let scalar = self.scalar();
-        let element = scalar
-            .as_ref()
-            .and_then(|s| match (s.type_char(), s.size_field()) {
-                (TypeChar::Float, 2) => Some(Element::F16),
-                (TypeChar::Float, 4) => Some(Element::F32),
-                (TypeChar::Float, 8) => Some(Element::F64),
-                _ => None,
-            });
+        let element = scalar.as_ref().and_then(|s| match (s.type_char(), s.size_field()) {
+            (TypeChar::Float, 2) => Some(Element::F16),
+            (TypeChar::Float, 4) => Some(Element::F32),
+            (TypeChar::Float, 8) => Some(Element::F64),
+            _ => None,
+        });
         match (element, &scalar) {
-            (Some(element), Some(scalar)) => Ok(Encoding {
-                element,
-                big_endian: scalar.endianness() == Endianness::Big,
-            }),
-            _ => Err(Problem::Type {
-                found: self.type_name(),
-                expected: "f16, f32 or f64",
-            }),
+            (Some(element), Some(scalar)) => {
+                Ok(Encoding { element, big_endian: scalar.endianness() == Endianness::Big })
+            }
+            _ => Err(Problem::Type { found: self.type_name(), expected: "f16, f32 or f64" }),
         }
     }
 
@@ -100,11 +89,7 @@ impl<R: Read> Npy<R> {
     pub fn read_matrix(self, options: ReadOptions<'_>) -> Result<Matrix, Problem> {
         let encoding = self.encoding()?;
         let column_major = self.header.order() == Order::Fortran;
-        Layout::new(self.header.shape(), column_major, encoding, self.len)?.read(
-            self.reader,
-            encoding,
-            options,
-        )
+        Layout::new(self.header.shape(), column_major, encoding, self.len)?.read(self.reader, encoding, options)
     }
 }
 
@@ -114,10 +99,7 @@ fn read_header(mut reader: impl Read) -> Result<Vec<u8>, Problem> {
     let mut more = |bytes: &mut Vec<u8>, count: u32| -> Result<bool, Problem> {
         Ok(reader.by_ref().take(count.into()).read_to_end(bytes)? == count as usize)
     };
-    let truncated = || Problem::Truncated {
-        expected: "a header".into(),
-        found: "part of one".into(),
-    };
+    let truncated = || Problem::Truncated { expected: "a header".into(), found: "part of one".into() };
     if !more(&mut bytes, 6)? || bytes[..] != *MAGIC {
         return Err(Problem::Magic(".npy"));
     }
@@ -140,9 +122,7 @@ fn read_header(mut reader: impl Read) -> Result<Vec<u8>, Problem> {
     }
     match is_plain(&bytes[text..]) {
         true => Ok(bytes),
-        false => Err(malformed(
-            "it is not one that NumPy writes for a plain array",
-        )),
+        false => Err(malformed("it is not one that NumPy writes for a plain array")),
     }
 }
 
@@ -170,10 +150,9 @@ fn malformed(why: &str) -> Problem {
 /// What goes wrong while values are read: nearly always that they end.
 pub(super) fn value_error(error: std::io::Error) -> Problem {
     match error.kind() {
-        ErrorKind::UnexpectedEof => Problem::Truncated {
-            expected: "more values".into(),
-            found: "the end of the file".into(),
-        },
+        ErrorKind::UnexpectedEof => {
+            Problem::Truncated { expected: "more values".into(), found: "the end of the file".into() }
+        }
         _ => error.into(),
     }
 }

@@ -10,18 +10,11 @@ pub(super) struct Place {
 }
 
 /// `text` as an accepted f32.
-pub(super) fn parse(
-    text: &str,
-    accept: Accept,
-    place: impl FnOnce() -> Place,
-) -> Result<f32, Problem> {
+pub(super) fn parse(text: &str, accept: Accept, place: impl FnOnce() -> Place) -> Result<f32, Problem> {
     match text.parse::<f32>() {
         Ok(value) if accept.accepts(value) => Ok(value),
         // "1e300" is infinite as f32; the message shows what the file says.
-        Ok(value) => Err(Problem::Value {
-            value: text.parse().unwrap_or(value.into()),
-            at: place().at,
-        }),
+        Ok(value) => Err(Problem::Value { value: text.parse().unwrap_or(value.into()), at: place().at }),
         Err(_) => Err(not_a_number(text, place().line, "a number")),
     }
 }
@@ -33,9 +26,5 @@ pub(super) fn not_a_number(text: &str, line: u64, expected: &'static str) -> Pro
     if short.len() < text.len() {
         short.push('…');
     }
-    Problem::Number {
-        line,
-        text: short,
-        expected,
-    }
+    Problem::Number { line, text: short, expected }
 }

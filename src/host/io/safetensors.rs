@@ -42,19 +42,12 @@ impl<R: Read + Seek> Tensor<R> {
             None => choose(&metadata, &all, expected, fits)?,
         };
         let Some(info) = metadata.info(&name) else {
-            return Err(Problem::Missing {
-                tensor: name,
-                names: all,
-            });
+            return Err(Problem::Missing { tensor: name, names: all });
         };
         let start = info.data_offsets.0 as u64;
         // Below the length of the file by now.
         reader.seek_relative(start.cast_signed())?;
-        Ok(Self {
-            info: info.clone(),
-            reader,
-            len: len.saturating_sub(header).saturating_sub(start),
-        })
+        Ok(Self { info: info.clone(), reader, len: len.saturating_sub(header).saturating_sub(start) })
     }
 
     pub fn shape(&self) -> Vec<u64> {
@@ -68,33 +61,18 @@ impl<R: Read + Seek> Tensor<R> {
             Dtype::F32 => Element::F32,
             Dtype::F64 => Element::F64,
             other => {
-                return Err(Problem::Type {
-                    found: other.to_string(),
-                    expected: "F16, BF16, F32 or F64",
-                });
+                return Err(Problem::Type { found: other.to_string(), expected: "F16, BF16, F32 or F64" });
             }
         };
-        Ok(Encoding {
-            element,
-            big_endian: false,
-        })
+        Ok(Encoding { element, big_endian: false })
     }
 }
 
 /// Reads a two-dimensional tensor.
-pub(super) fn read_matrix<R: Read + Seek>(
-    source: Source<R>,
-    options: ReadOptions<'_>,
-) -> Result<Matrix, Problem> {
-    let tensor = Tensor::open(source, options.tensor, "two-dimensional", |shape| {
-        shape.len() == 2
-    })?;
+pub(super) fn read_matrix<R: Read + Seek>(source: Source<R>, options: ReadOptions<'_>) -> Result<Matrix, Problem> {
+    let tensor = Tensor::open(source, options.tensor, "two-dimensional", |shape| shape.len() == 2)?;
     let encoding = tensor.encoding()?;
-    Layout::new(&tensor.shape(), false, encoding, tensor.len)?.read(
-        tensor.reader,
-        encoding,
-        options,
-    )
+    Layout::new(&tensor.shape(), false, encoding, tensor.len)?.read(tensor.reader, encoding, options)
 }
 
 /// The header, and how many bytes it and its length take.
@@ -120,9 +98,8 @@ fn read_metadata(mut reader: impl Read, len: u64) -> Result<(Metadata, u64), Pro
             found: format!("{} bytes", header.len()),
         });
     }
-    let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| {
-        Problem::Malformed(format!("the .safetensors header cannot be read: {error}"))
-    })?;
+    let metadata: Metadata = serde_json::from_slice(&header)
+        .map_err(|error| Problem::Malformed(format!("the .safetensors header cannot be read: {error}")))?;
     let found = len.saturating_sub(8 + length);
     match metadata.data_len() as u64 {
         expected if expected > found => Err(Problem::Truncated {
@@ -144,17 +121,9 @@ fn choose(
     names.retain(|name| metadata.info(name).is_some_and(|info| fits(&info.shape)));
     match &names[..] {
         [] if all.is_empty() => Err(Problem::Empty),
-        [] => Err(Problem::Choice {
-            names: all.to_vec(),
-            fitting: 0,
-            expected,
-        }),
+        [] => Err(Problem::Choice { names: all.to_vec(), fitting: 0, expected }),
         [only] => Ok(only.clone()),
-        _ => Err(Problem::Choice {
-            fitting: names.len(),
-            names,
-            expected,
-        }),
+        _ => Err(Problem::Choice { fitting: names.len(), names, expected }),
     }
 }
 

@@ -16,10 +16,7 @@ pub(super) struct Source<R> {
 #[cfg(test)]
 impl<'a> Source<std::io::Cursor<&'a [u8]>> {
     pub fn of(bytes: &'a [u8]) -> Self {
-        Self {
-            reader: std::io::Cursor::new(bytes),
-            len: bytes.len() as u64,
-        }
+        Self { reader: std::io::Cursor::new(bytes), len: bytes.len() as u64 }
     }
 }
 
@@ -28,9 +25,7 @@ pub(super) fn with_file<T>(
     path: &Path,
     read: impl FnOnce(Source<BufReader<File>>) -> Result<T, Problem>,
 ) -> Result<T, ReadError> {
-    open(path)
-        .and_then(read)
-        .map_err(|problem| ReadError::new(path, problem))
+    open(path).and_then(read).map_err(|problem| ReadError::new(path, problem))
 }
 
 fn open(path: &Path) -> Result<Source<BufReader<File>>, Problem> {
@@ -39,15 +34,10 @@ fn open(path: &Path) -> Result<Source<BufReader<File>>, Problem> {
     if metadata.is_dir() {
         return Err(Problem::Directory);
     }
-    Ok(Source {
-        reader: BufReader::with_capacity(1 << 16, File::open(path)?),
-        len: metadata.len(),
-    })
+    Ok(Source { reader: BufReader::with_capacity(1 << 16, File::open(path)?), len: metadata.len() })
 }
 
 /// The extension of `path` in lower case, or nothing.
 pub(super) fn extension(path: &Path) -> String {
-    path.extension()
-        .map(|extension| extension.to_string_lossy().to_lowercase())
-        .unwrap_or_default()
+    path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()
 }

@@ -17,10 +17,7 @@ use super::{delimited::for_each_row, npy::Npy, safetensors::Tensor};
 ///
 /// # Errors
 /// As [`read_matrix`](super::read_matrix), for another shape, NaN and +∞.
-pub fn read_vector(
-    path: impl AsRef<Path>,
-    options: ReadOptions<'_>,
-) -> Result<Vec<f32>, ReadError> {
+pub fn read_vector(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Vec<f32>, ReadError> {
     let path = path.as_ref();
     with_file(path, |source| match extension(path).as_str() {
         "npy" => read_npy(source, options),
@@ -34,10 +31,7 @@ pub fn read_vector(
 pub(super) fn length(shape: &[u64]) -> Result<u64, Problem> {
     match *shape {
         [n] | [n, 1] | [1, n] => Ok(n),
-        _ => Err(Problem::Shape {
-            found: shape.to_vec(),
-            expected: "one dimension, N×1 or 1×N",
-        }),
+        _ => Err(Problem::Shape { found: shape.to_vec(), expected: "one dimension, N×1 or 1×N" }),
     }
 }
 
@@ -47,13 +41,9 @@ fn read_npy<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Vec<
     read_values(npy.reader, npy.header.shape(), encoding, npy.len, options)
 }
 
-fn read_safetensors<R: Read + Seek>(
-    source: Source<R>,
-    options: ReadOptions<'_>,
-) -> Result<Vec<f32>, Problem> {
-    let tensor = Tensor::open(source, options.tensor, "one-dimensional", |shape| {
-        matches!(shape, [_] | [_, 1] | [1, _])
-    })?;
+fn read_safetensors<R: Read + Seek>(source: Source<R>, options: ReadOptions<'_>) -> Result<Vec<f32>, Problem> {
+    let tensor =
+        Tensor::open(source, options.tensor, "one-dimensional", |shape| matches!(shape, [_] | [_, 1] | [1, _]))?;
     let encoding = tensor.encoding()?;
     let shape = tensor.shape();
     read_values(tensor.reader, &shape, encoding, tensor.len, options)
@@ -76,10 +66,7 @@ fn read_values(
     })
     .map_err(|stop| match stop {
         Stop::Problem(problem) => problem,
-        Stop::Refused(refused) => Problem::Value {
-            value: refused.value,
-            at: Position::Index(refused.index as u64),
-        },
+        Stop::Refused(refused) => Problem::Value { value: refused.value, at: Position::Index(refused.index as u64) },
     })?;
     expect_some(values)
 }
@@ -88,10 +75,7 @@ fn read_text<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Vec
     let mut values = Vec::new();
     for_each_value(source, options, |field, line| {
         let index = values.len() as u64;
-        let place = || Place {
-            line,
-            at: Position::Index(index),
-        };
+        let place = || Place { line, at: Position::Index(index) };
         values.push(parse(field, Accept::FiniteOrMasked, place)?);
         Ok(())
     })?;
@@ -137,8 +121,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn text(text: &str) -> Result<Vec<f32>, String> {
-        read_text(Source::of(text.as_bytes()), ReadOptions::default())
-            .map_err(|problem| problem.to_string())
+        read_text(Source::of(text.as_bytes()), ReadOptions::default()).map_err(|problem| problem.to_string())
     }
 
     fn npy(shape: &[u64], values: &[f32]) -> Result<Vec<f32>, String> {
@@ -160,55 +143,28 @@ mod tests {
     #[test]
     fn other_shapes_are_refused() {
         let expected = "expected one dimension, N×1 or 1×N";
-        assert_eq!(
-            npy(&[2, 3], &[0.0; 6]).unwrap_err(),
-            format!("has shape 2×3, {expected}")
-        );
-        assert_eq!(
-            npy(&[2, 1, 3], &[0.0; 6]).unwrap_err(),
-            format!("has shape 2×1×3, {expected}")
-        );
-        assert_eq!(
-            npy(&[], &[0.0]).unwrap_err(),
-            format!("has shape (), {expected}")
-        );
+        assert_eq!(npy(&[2, 3], &[0.0; 6]).unwrap_err(), format!("has shape 2×3, {expected}"));
+        assert_eq!(npy(&[2, 1, 3], &[0.0; 6]).unwrap_err(), format!("has shape 2×1×3, {expected}"));
+        assert_eq!(npy(&[], &[0.0]).unwrap_err(), format!("has shape (), {expected}"));
         assert_eq!(npy(&[0], &[]).unwrap_err(), "is empty");
-        assert_eq!(
-            text("1,2\n3,4").unwrap_err(),
-            "has rows of 2 values, expected one row or one column"
-        );
+        assert_eq!(text("1,2\n3,4").unwrap_err(), "has rows of 2 values, expected one row or one column");
     }
 
     #[test]
     fn minus_infinity_masks_a_class_and_other_non_numbers_are_refused() {
-        assert_eq!(
-            npy(&[2], &[0.0, f32::NEG_INFINITY]).unwrap(),
-            [0.0, f32::NEG_INFINITY]
-        );
+        assert_eq!(npy(&[2], &[0.0, f32::NEG_INFINITY]).unwrap(), [0.0, f32::NEG_INFINITY]);
         assert_eq!(text("0\n-inf").unwrap(), [0.0, f32::NEG_INFINITY]);
-        assert_eq!(
-            npy(&[2], &[0.0, f32::NAN]).unwrap_err(),
-            "NaN at position 1"
-        );
-        assert_eq!(
-            npy(&[2], &[0.0, f32::INFINITY]).unwrap_err(),
-            "inf at position 1"
-        );
+        assert_eq!(npy(&[2], &[0.0, f32::NAN]).unwrap_err(), "NaN at position 1");
+        assert_eq!(npy(&[2], &[0.0, f32::INFINITY]).unwrap_err(), "inf at position 1");
         assert_eq!(text("0\ninf").unwrap_err(), "inf at position 1");
         assert_eq!(text("0\nx").unwrap_err(), "line 2: \"x\" is not a number");
     }
 
     #[test]
     fn the_limit_is_on_values() {
-        let options = ReadOptions {
-            limit: Some(2),
-            ..Default::default()
-        };
+        let options = ReadOptions { limit: Some(2), ..Default::default() };
         for text in ["1\n2\n3\n", "1,2,3\n"] {
-            assert_eq!(
-                read_text(Source::of(text.as_bytes()), options).unwrap(),
-                [1.0, 2.0]
-            );
+            assert_eq!(read_text(Source::of(text.as_bytes()), options).unwrap(), [1.0, 2.0]);
         }
         let bytes = super::super::npy::tests::file("<f4", &[3], npyz::Order::C, &[1f32, 2.0, 3.0]);
         assert_eq!(read_npy(Source::of(&bytes), options).unwrap(), [1.0, 2.0]);

@@ -20,21 +20,11 @@ use super::matrix::NamedMatrix;
 use super::source::Source;
 use crate::host::Matrix;
 
-pub(super) fn read<R: Read>(
-    source: Source<R>,
-    options: ReadOptions<'_>,
-) -> Result<NamedMatrix, Problem> {
+pub(super) fn read<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<NamedMatrix, Problem> {
     if source.len == 0 {
         return Err(Problem::Empty);
     }
-    let mut rows = Rows {
-        options,
-        dimension: 0,
-        seen: false,
-        data: Vec::new(),
-        names: Vec::new(),
-        outcome: None,
-    };
+    let mut rows = Rows { options, dimension: 0, seen: false, data: Vec::new(), names: Vec::new(), outcome: None };
     let mut json = serde_json::Deserializer::from_reader(source.reader);
     let parsed = Document(&mut rows).deserialize(&mut json);
     match (parsed, rows.outcome) {
@@ -45,13 +35,8 @@ pub(super) fn read<R: Read>(
     if !rows.seen {
         return Err(Problem::Malformed("has no \"vectors\"".into()));
     }
-    let matrix = Matrix::new(rows.data, rows.dimension)
-        .filter(|matrix| matrix.rows() > 0)
-        .ok_or(Problem::Empty)?;
-    Ok(NamedMatrix {
-        matrix,
-        names: Some(rows.names),
-    })
+    let matrix = Matrix::new(rows.data, rows.dimension).filter(|matrix| matrix.rows() > 0).ok_or(Problem::Empty)?;
+    Ok(NamedMatrix { matrix, names: Some(rows.names) })
 }
 
 fn problem(error: serde_json::Error) -> Problem {
@@ -182,10 +167,7 @@ impl<'de> Visitor<'de> for Values<'_, '_> {
                 return Err(rows.end(Outcome::Problem(Problem::Malformed(text))));
             };
             if !Accept::Finite.accepts(value as f32) {
-                let at = Position::Cell {
-                    row: row as u64,
-                    column: column as u64,
-                };
+                let at = Position::Cell { row: row as u64, column: column as u64 };
                 return Err(rows.end(Outcome::Problem(Problem::Value { value, at })));
             }
             rows.data.push(value as f32);
@@ -206,18 +188,14 @@ mod tests {
         "unkVector":[0,0,0,-1]}"#;
 
     fn read(text: &str) -> Result<NamedMatrix, String> {
-        super::read(Source::of(text.as_bytes()), ReadOptions::default())
-            .map_err(|problem| problem.to_string())
+        super::read(Source::of(text.as_bytes()), ReadOptions::default()).map_err(|problem| problem.to_string())
     }
 
     #[test]
     fn norm_and_index_behind_the_values_are_dropped() {
         let named = read(FILE).unwrap();
         assert_eq!(named.names.unwrap(), ["the", "\""]);
-        assert_eq!(
-            named.matrix,
-            Matrix::new(vec![0.1, -2.0, 0.3, 4.0], 2).unwrap()
-        );
+        assert_eq!(named.matrix, Matrix::new(vec![0.1, -2.0, 0.3, 4.0], 2).unwrap());
     }
 
     #[test]
@@ -230,10 +208,7 @@ mod tests {
 
     #[test]
     fn the_limit_ends_reading() {
-        let options = ReadOptions {
-            limit: Some(1),
-            ..Default::default()
-        };
+        let options = ReadOptions { limit: Some(1), ..Default::default() };
         let cut = &FILE[..FILE.find("[3e-1").unwrap()];
         let named = super::read(Source::of(cut.as_bytes()), options).unwrap();
         assert_eq!(named.matrix.data(), [0.1, -2.0]);
@@ -243,33 +218,15 @@ mod tests {
     #[test]
     fn other_documents_are_refused() {
         assert_eq!(read("{}").unwrap_err(), "has no \"vectors\"");
-        assert_eq!(
-            read(r#"{"vectors":{"a":[1]}}"#).unwrap_err(),
-            "no \"dimensions\" above 0 before \"vectors\""
-        );
-        assert_eq!(
-            read(r#"{"dimensions":9,"vectors":{"a":[1]}}"#).unwrap_err(),
-            "row 0 has 1 values, expected 9"
-        );
+        assert_eq!(read(r#"{"vectors":{"a":[1]}}"#).unwrap_err(), "no \"dimensions\" above 0 before \"vectors\"");
+        assert_eq!(read(r#"{"dimensions":9,"vectors":{"a":[1]}}"#).unwrap_err(), "row 0 has 1 values, expected 9");
         assert_eq!(
             read(r#"{"dimensions":1,"vectors":{"a":[1e39]}}"#).unwrap_err(),
             "1e39 at row 0, column 0 is too large for f32"
         );
-        assert_eq!(
-            read(r#"{"dimensions":1,"vectors":{}}"#).unwrap_err(),
-            "is empty"
-        );
-        for text in [
-            "[1]",
-            "nonsense",
-            r#"{"dimensions":1,"vectors":{"a":["x"]}}"#,
-        ] {
-            assert!(
-                read(text)
-                    .unwrap_err()
-                    .starts_with("the JSON cannot be read"),
-                "{text}"
-            );
+        assert_eq!(read(r#"{"dimensions":1,"vectors":{}}"#).unwrap_err(), "is empty");
+        for text in ["[1]", "nonsense", r#"{"dimensions":1,"vectors":{"a":["x"]}}"#] {
+            assert!(read(text).unwrap_err().starts_with("the JSON cannot be read"), "{text}");
         }
         assert!(read(&"[".repeat(100_000)).is_err());
     }

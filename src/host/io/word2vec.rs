@@ -15,15 +15,9 @@ use crate::host::Matrix;
 /// Far above any word: what is longer is not such a file.
 const LONGEST_WORD: u64 = 1 << 12;
 
-const ENCODING: Encoding = Encoding {
-    element: Element::F32,
-    big_endian: false,
-};
+const ENCODING: Encoding = Encoding { element: Element::F32, big_endian: false };
 
-pub(super) fn read<R: BufRead>(
-    source: Source<R>,
-    options: ReadOptions<'_>,
-) -> Result<NamedMatrix, Problem> {
+pub(super) fn read<R: BufRead>(source: Source<R>, options: ReadOptions<'_>) -> Result<NamedMatrix, Problem> {
     let Source { mut reader, len } = source;
     if len == 0 {
         return Err(Problem::Empty);
@@ -43,22 +37,14 @@ pub(super) fn read<R: BufRead>(
         .map_err(|stop| match stop {
             Stop::Refused(refused) => Problem::Value {
                 value: refused.value,
-                at: Position::Cell {
-                    row: row as u64,
-                    column: refused.index as u64,
-                },
+                at: Position::Cell { row: row as u64, column: refused.index as u64 },
             },
             Stop::Problem(Problem::Truncated { .. }) => ends_early(row, rows),
             Stop::Problem(problem) => problem,
         })?;
     }
-    let matrix = Matrix::new(data, cols)
-        .filter(|matrix| matrix.rows() > 0)
-        .ok_or(Problem::Empty)?;
-    Ok(NamedMatrix {
-        matrix,
-        names: Some(names),
-    })
+    let matrix = Matrix::new(data, cols).filter(|matrix| matrix.rows() > 0).ok_or(Problem::Empty)?;
+    Ok(NamedMatrix { matrix, names: Some(names) })
 }
 
 fn read_word(reader: &mut impl BufRead, row: usize, rows: usize) -> Result<String, Problem> {
@@ -71,27 +57,19 @@ fn read_word(reader: &mut impl BufRead, row: usize, rows: usize) -> Result<Strin
     let word = bytes.strip_prefix(b"\n").unwrap_or(&bytes);
     match std::str::from_utf8(word) {
         Ok(word) => Ok(word.to_owned()),
-        Err(_) => Err(Problem::Malformed(format!(
-            "the word of row {row} is not UTF-8"
-        ))),
+        Err(_) => Err(Problem::Malformed(format!("the word of row {row} is not UTF-8"))),
     }
 }
 
 /// The bytes before `delimiter`, if it comes within the longest word.
 fn until(reader: &mut impl BufRead, delimiter: u8) -> Result<Option<Vec<u8>>, Problem> {
     let mut bytes = Vec::new();
-    reader
-        .by_ref()
-        .take(LONGEST_WORD)
-        .read_until(delimiter, &mut bytes)?;
+    reader.by_ref().take(LONGEST_WORD).read_until(delimiter, &mut bytes)?;
     Ok((bytes.pop() == Some(delimiter)).then_some(bytes))
 }
 
 fn ends_early(row: usize, rows: usize) -> Problem {
-    Problem::Truncated {
-        expected: format!("{rows} rows"),
-        found: format!("{row}"),
-    }
+    Problem::Truncated { expected: format!("{rows} rows"), found: format!("{row}") }
 }
 
 #[cfg(test)]
@@ -111,8 +89,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<NamedMatrix, String> {
-        super::read(Source::of(bytes), ReadOptions::default())
-            .map_err(|problem| problem.to_string())
+        super::read(Source::of(bytes), ReadOptions::default()).map_err(|problem| problem.to_string())
     }
 
     const ROWS: [(&str, &[f32]); 2] = [("the", &[0.5, -2.0]), ("né", &[3.0, 1e-20])];
@@ -130,11 +107,7 @@ mod tests {
     fn every_truncation_is_an_error() {
         let bytes = file("2 2\n", &ROWS, "");
         for len in 0..bytes.len() {
-            assert!(
-                read(&bytes[..len]).is_err(),
-                "{len} of {} bytes",
-                bytes.len()
-            );
+            assert!(read(&bytes[..len]).is_err(), "{len} of {} bytes", bytes.len());
         }
         let error = read(&bytes[..bytes.len() - 1]).unwrap_err();
         assert_eq!(error, "ends early: expected 2 rows, found 1");
@@ -143,43 +116,24 @@ mod tests {
     #[test]
     fn a_claimed_size_is_held_against_the_length_of_the_file() {
         let error = read(&file("3000000 300\n", &ROWS, "")).unwrap_err();
-        assert!(
-            error.starts_with("ends early: expected 3000000×300 values of 4 bytes"),
-            "{error}"
-        );
+        assert!(error.starts_with("ends early: expected 3000000×300 values of 4 bytes"), "{error}");
         let most = format!("{0} {0}\n", usize::MAX);
-        assert!(
-            read(&file(&most, &ROWS, ""))
-                .unwrap_err()
-                .starts_with("ends early")
-        );
+        assert!(read(&file(&most, &ROWS, "")).unwrap_err().starts_with("ends early"));
     }
 
     #[test]
     fn what_is_no_word_or_number_is_refused() {
         let nan: [(&str, &[f32]); 1] = [("a", &[1.0, f32::NAN])];
-        assert_eq!(
-            read(&file("1 2\n", &nan, "")).unwrap_err(),
-            "NaN at row 0, column 1"
-        );
-        assert_eq!(
-            read(b"1 1\n\xff \0\0\0\0").unwrap_err(),
-            "the word of row 0 is not UTF-8"
-        );
-        assert_eq!(
-            read(b"\x93NUMPY\n").unwrap_err(),
-            "not a word2vec binary file (wrong magic)"
-        );
+        assert_eq!(read(&file("1 2\n", &nan, "")).unwrap_err(), "NaN at row 0, column 1");
+        assert_eq!(read(b"1 1\n\xff \0\0\0\0").unwrap_err(), "the word of row 0 is not UTF-8");
+        assert_eq!(read(b"\x93NUMPY\n").unwrap_err(), "not a word2vec binary file (wrong magic)");
         assert_eq!(read(b"0 5\n").unwrap_err(), "is empty");
         assert_eq!(read(b"").unwrap_err(), "is empty");
     }
 
     #[test]
     fn the_limit_ends_reading() {
-        let options = ReadOptions {
-            limit: Some(1),
-            ..Default::default()
-        };
+        let options = ReadOptions { limit: Some(1), ..Default::default() };
         let named = super::read(Source::of(&file("2 2\n", &ROWS, "")), options).unwrap();
         assert_eq!(named.matrix.data(), [0.5, -2.0]);
         assert_eq!(named.names.unwrap(), ["the"]);

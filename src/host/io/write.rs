@@ -62,11 +62,7 @@ pub fn write_atomically_with(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let path = path.as_ref();
-    let fail = |why: String, source| WriteError {
-        path: path.to_owned(),
-        why,
-        source,
-    };
+    let fail = |why: String, source| WriteError { path: path.to_owned(), why, source };
     // A link stays a link: what it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     match fs::metadata(&target) {
@@ -85,8 +81,7 @@ pub fn write_atomically_with(
         }
     })?;
     fill(&mut file, write).map_err(|error| fail("cannot be written".into(), Some(error)))?;
-    file.persist(&target)
-        .map_err(|error| fail("cannot be replaced".into(), Some(error.error)))?;
+    file.persist(&target).map_err(|error| fail("cannot be replaced".into(), Some(error.error)))?;
     // The new name reaches the disk too. Not every system can do this; the file is whole either way.
     let _ = fs::File::open(directory).and_then(|directory| directory.sync_all());
     Ok(())
@@ -127,10 +122,7 @@ fn create(directory: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(directory)
 }
 
-fn fill(
-    file: &mut NamedTempFile,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+fn fill(file: &mut NamedTempFile, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut writer = BufWriter::with_capacity(1 << 16, file.as_file_mut());
     write(&mut writer)?;
     writer.flush()?;

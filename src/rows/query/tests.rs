@@ -2,11 +2,7 @@ use super::*;
 use crate::host::{Matrix, flat_model};
 
 fn model(cols: usize) -> crate::format::ModelBuf {
-    let rows = Matrix::new(
-        (0..cols * 3).map(|i| (i as f32 * 0.37).sin()).collect(),
-        cols,
-    )
-    .expect("whole rows");
+    let rows = Matrix::new((0..cols * 3).map(|i| (i as f32 * 0.37).sin()).collect(), cols).expect("whole rows");
     flat_model(&rows, &[0.0; 3]).expect("a valid model")
 }
 
@@ -16,10 +12,7 @@ fn a_query_keeps_fourteen_bits() {
     let query = [0.1_f32, -5.0, 3.3, 0.0, 1e-9, 2.5, -4.999];
     let quantised = QueryBuffer::<8>::new(&file.model(), &query).expect("a valid query");
     for (column, &value) in query.iter().enumerate() {
-        assert!(
-            (quantised.value(column) - value).abs() <= 5.0 / 16384.0,
-            "{column}"
-        );
+        assert!((quantised.value(column) - value).abs() <= 5.0 / 16384.0, "{column}");
     }
     assert_eq!(quantised.value(7), 0.0);
 }
@@ -47,14 +40,8 @@ fn bad_queries_are_refused() {
     }
     assert_eq!(refused(&[1e30; 4]), Error::QueryTooLarge);
     assert_eq!(refused(&[f32::MAX; 4]), Error::QueryTooLarge);
-    assert_eq!(
-        QueryBuffer::<3>::new(&model, &[1.0; 4]).expect_err("too small"),
-        Error::Capacity(4)
-    );
-    assert_eq!(
-        QueryBuffer::<4>::from_i8(&model, &[1; 4], f32::NAN).expect_err("NaN"),
-        Error::QueryNotFinite
-    );
+    assert_eq!(QueryBuffer::<3>::new(&model, &[1.0; 4]).expect_err("too small"), Error::Capacity(4));
+    assert_eq!(QueryBuffer::<4>::from_i8(&model, &[1; 4], f32::NAN).expect_err("NaN"), Error::QueryNotFinite);
 }
 
 #[test]

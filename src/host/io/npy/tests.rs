@@ -7,12 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// A `.npy` file of `values` in the order they stand.
-pub(in super::super) fn file<T: Serialize + Copy>(
-    dtype: &str,
-    shape: &[u64],
-    order: Order,
-    values: &[T],
-) -> Vec<u8> {
+pub(in super::super) fn file<T: Serialize + Copy>(dtype: &str, shape: &[u64], order: Order, values: &[T]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = WriteOptions::new()
         .dtype(DType::Plain(dtype.parse().unwrap()))
@@ -40,9 +35,7 @@ fn with_header(version: u8, text: &str, data: &[u8]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8], options: ReadOptions<'_>) -> Result<Matrix, String> {
-    Npy::open(Source::of(bytes))
-        .and_then(|npy| npy.read_matrix(options))
-        .map_err(|problem| problem.to_string())
+    Npy::open(Source::of(bytes)).and_then(|npy| npy.read_matrix(options)).map_err(|problem| problem.to_string())
 }
 
 fn read_all(bytes: &[u8]) -> Result<Matrix, String> {
@@ -65,10 +58,7 @@ fn every_float_type_and_endianness_holds_the_same() {
     ];
     for bytes in files {
         let matrix = read_all(&bytes).unwrap();
-        assert_eq!(
-            (matrix.rows(), matrix.cols(), matrix.data()),
-            (2, 3, &values[..])
-        );
+        assert_eq!((matrix.rows(), matrix.cols(), matrix.data()), (2, 3, &values[..]));
     }
 }
 
@@ -86,10 +76,7 @@ fn numpy_headers_of_every_version_are_read() {
 fn other_types_are_refused_by_name() {
     let expected = "expected f16, f32 or f64";
     let integers = file("<i8", &[1, 1], Order::C, &[1i64]);
-    assert_eq!(
-        read_all(&integers).unwrap_err(),
-        format!("holds int64, {expected}")
-    );
+    assert_eq!(read_all(&integers).unwrap_err(), format!("holds int64, {expected}"));
     let named = |descr: &str| {
         let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (1, 1)}}\n");
         read_all(&with_header(1, &text, &[0; 64])).unwrap_err()
@@ -100,20 +87,14 @@ fn other_types_are_refused_by_name() {
     assert_eq!(named("'<f16'"), format!("holds float128, {expected}"));
     assert_eq!(named("'|O'"), format!("holds Python objects, {expected}"));
     assert_eq!(named("'<U7'"), format!("holds text, {expected}"));
-    assert_eq!(
-        named("[('x', '<f4')]"),
-        format!("holds a structured type, {expected}")
-    );
+    assert_eq!(named("[('x', '<f4')]"), format!("holds a structured type, {expected}"));
 }
 
 #[test]
 fn other_shapes_are_refused() {
     let shape = |shape: &[u64]| read_all(&file("<f4", shape, Order::C, &[0f32; 6])).unwrap_err();
     assert_eq!(shape(&[6]), "has shape 6, expected two dimensions");
-    assert_eq!(
-        shape(&[1, 2, 3]),
-        "has shape 1×2×3, expected two dimensions"
-    );
+    assert_eq!(shape(&[1, 2, 3]), "has shape 1×2×3, expected two dimensions");
     let empty = |shape: &[u64]| read_all(&file::<f32>("<f4", shape, Order::C, &[])).unwrap_err();
     assert_eq!(empty(&[0, 64]), "is empty");
     assert_eq!(empty(&[64, 0]), "is empty");
@@ -122,14 +103,8 @@ fn other_shapes_are_refused() {
 #[test]
 fn other_files_are_refused() {
     assert_eq!(read_all(b"").unwrap_err(), "is empty");
-    assert_eq!(
-        read_all(b"\x93NUM").unwrap_err(),
-        "not a .npy file (wrong magic)"
-    );
-    assert_eq!(
-        read_all(b"PK\x03\x04 and so on").unwrap_err(),
-        "not a .npy file (wrong magic)"
-    );
+    assert_eq!(read_all(b"\x93NUM").unwrap_err(), "not a .npy file (wrong magic)");
+    assert_eq!(read_all(b"PK\x03\x04 and so on").unwrap_err(), "not a .npy file (wrong magic)");
     let error = read_all(&with_header(1, "{'descr': '<f4'}", &[])).unwrap_err();
     assert!(error.contains("fortran_order"), "{error}");
     let error = read_all(&with_header(9, "{'descr': '<f4'}", &[])).unwrap_err();
@@ -144,19 +119,10 @@ fn values_that_no_f32_holds_are_refused_by_row_and_column() {
     assert_eq!(read_all(&bytes).unwrap_err(), "NaN at row 17, column 3");
     let bytes = file("<f4", &[5, 20], Order::Fortran, &values);
     assert_eq!(read_all(&bytes).unwrap_err(), "NaN at row 3, column 17");
-    let transpose = ReadOptions {
-        transpose: true,
-        ..Default::default()
-    };
-    assert_eq!(
-        read(&bytes, transpose).unwrap_err(),
-        "NaN at row 3, column 17"
-    );
+    let transpose = ReadOptions { transpose: true, ..Default::default() };
+    assert_eq!(read(&bytes, transpose).unwrap_err(), "NaN at row 3, column 17");
     let bytes = file(">f8", &[1, 2], Order::C, &[0.0, -1e300]);
-    assert_eq!(
-        read_all(&bytes).unwrap_err(),
-        "-1e300 at row 0, column 1 is too large for f32"
-    );
+    assert_eq!(read_all(&bytes).unwrap_err(), "-1e300 at row 0, column 1 is too large for f32");
     let bytes = file("<f2", &[1, 1], Order::C, &[f16::INFINITY]);
     assert_eq!(read_all(&bytes).unwrap_err(), "inf at row 0, column 0");
 }
@@ -173,21 +139,14 @@ fn a_bad_value_is_found_beyond_the_first_block() {
 fn every_truncation_is_an_error() {
     let bytes = file("<f4", &[2, 3], Order::C, &[1f32; 6]);
     for len in 0..bytes.len() {
-        assert!(
-            read_all(&bytes[..len]).is_err(),
-            "{len} of {} bytes",
-            bytes.len()
-        );
+        assert!(read_all(&bytes[..len]).is_err(), "{len} of {} bytes", bytes.len());
     }
     assert_eq!(
         read_all(&bytes[..bytes.len() - 1]).unwrap_err(),
         "ends early: expected 2×3 values of 4 bytes, found 23 bytes"
     );
     // Nor is the length that the system tells believed without the bytes.
-    let lying = Source {
-        reader: &bytes[..bytes.len() - 1],
-        len: bytes.len() as u64,
-    };
+    let lying = Source { reader: &bytes[..bytes.len() - 1], len: bytes.len() as u64 };
     let error = Npy::open(lying).and_then(|npy| npy.read_matrix(ReadOptions::default()));
     assert!(matches!(error, Err(Problem::Truncated { .. })));
 }
@@ -199,15 +158,8 @@ fn a_claimed_shape_is_held_against_the_length_of_the_file() {
         read_all(&with_header(1, &text, &[0; 8])).unwrap_err()
     };
     assert!(claim("(100000000, 10000000)").starts_with("ends early: expected 100000000×10000000"));
-    for shape in [
-        "(99999999999, 99999999999)",
-        "(0xffffffffffffffff, 0xffffffffffffffff)",
-        "(1+1, 2)",
-    ] {
-        assert!(
-            claim(shape).starts_with("the .npy header cannot be read"),
-            "{shape}"
-        );
+    for shape in ["(99999999999, 99999999999)", "(0xffffffffffffffff, 0xffffffffffffffff)", "(1+1, 2)"] {
+        assert!(claim(shape).starts_with("the .npy header cannot be read"), "{shape}");
     }
     let deep = "(".repeat(5000);
     assert!(claim(&deep).starts_with("the .npy header cannot be read"));

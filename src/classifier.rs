@@ -1,0 +1,89 @@
+//! The one type that most users need: a model, a budget, and answers.
+
+use heapless::Vec;
+
+use crate::Error;
+use crate::estimators::moments;
+use crate::estimators::top::{Candidate, Top};
+use crate::format::{Model, Settings};
+use crate::prediction::Prediction;
+use crate::rows::Query;
+use crate::search::{Budget, Scratch};
+use crate::tree::Tree;
+
+/// Classifies queries within a budget.
+///
+/// It holds views only; the memory that a query needs is the caller's [`Scratch`].
+#[derive(Clone, Copy, Debug)]
+pub struct Classifier<'m> {
+    model: Model<'m>,
+    tree: Tree<'m>,
+    settings: Settings,
+    budget: Budget,
+}
+
+impl<'m> Classifier<'m> {
+    /// A classifier with the budget that is stored in the model.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`] if the model was written without a tree.
+    pub fn new(model: Model<'m>) -> Result<Self, Error> {
+        match (model.tree(), model.settings()) {
+            (Some(&tree), Some(&settings)) => {
+                Self { model, tree, settings, budget: settings.budget }.with_budget(settings.budget)
+            }
+            _ => Err(Error::NoIndex),
+        }
+    }
+
+    /// The same with another budget. The stored intervals were measured with the stored one: a smaller budget makes
+    /// errors larger than they say.
+    ///
+    /// # Errors
+    /// [`Error::Budget`] if the cap does not reach the top of the tree.
+    pub fn with_budget(self, budget: Budget) -> Result<Self, Error> {
+        let least = self.tree.top();
+        if (budget.cap as usize) < least {
+            return Err(Error::Budget(least as u32));
+        }
+        Ok(Self { budget, ..self })
+    }
+
+    /// The budget in force.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model<'m> {
+        &self.model
+    }
+
+    /// The top `K` classes with estimated probabilities.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] if `WORDS` is too small for the model: see [`seen_words`](crate::seen_words).
+    pub fn classify<const K: usize, const WORDS: usize, const NODES: usize>(
+        &self,
+        query: &Query,
+        scratch: &mut Scratch<WORDS, NODES>,
+    ) -> Result<Prediction<K>, Error> {
+        let needed = crate::seen_words(self.model.classes());
+        if WORDS < needed {
+            return Err(Error::Capacity(needed as u32));
+        }
+        let mut list = Vec::<Candidate, K>::new();
+        let fields = moments::fields(
+            &self.model,
+            &self.tree,
+            query,
+            &self.budget,
+            self.settings.far_factor,
+            scratch.buffers(),
+            &mut Top::new(&mut list),
+        );
+        let mut z = fields.near;
+        z.add_sum(&fields.far);
+        Ok(Prediction::estimated(&list, z, &fields, &self.settings))
+    }
+}

@@ -1,0 +1,33 @@
+//! The rows that each row leads to.
+
+use super::Indices;
+
+/// For each row, the same number of other rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Links<'a> {
+    list: Indices<'a>,
+    per_row: usize,
+}
+
+impl<'a> Links<'a> {
+    pub(super) fn new(list: Indices<'a>, rows: usize) -> Option<Self> {
+        (rows > 0 && list.len().is_multiple_of(rows)).then_some(Self { list, per_row: list.len() / rows })
+    }
+
+    /// How many rows each row leads to.
+    pub fn per_row(&self) -> usize {
+        self.per_row
+    }
+
+    /// The rows that `row` leads to.
+    #[inline]
+    pub fn of(&self, row: usize) -> impl Iterator<Item = usize> + 'a {
+        let Self { list, per_row } = *self;
+        let first = row.saturating_mul(per_row);
+        (first..first.saturating_add(per_row)).filter_map(move |place| list.get(place))
+    }
+
+    pub(super) fn check(&self, rows: usize) -> bool {
+        (0..self.list.len()).all(|place| self.list.get(place).is_some_and(|row| row < rows))
+    }
+}

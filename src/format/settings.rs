@@ -1,0 +1,65 @@
+//! What the builder chose and measured: the budget, the far field's factor, the temperature, the intervals.
+
+use crate::math::Log2;
+use crate::search::Budget;
+
+/// The settings that a model file carries for its own use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// The budget that everything below was measured with.
+    pub budget: Budget,
+    /// The logarithm of the factor on the far field.
+    pub far_factor: Log2,
+    /// Scores are divided by this before they become probabilities.
+    pub temperature: f32,
+    /// Room for unopened nodes that no calibration query went beyond.
+    pub frontier: u32,
+    /// |ln Ẑ − ln Z| is at most `quantile · (far share + FLOOR)` for 50, 80, 90, 95 and 99 % of the queries.
+    pub quantiles: [f32; 5],
+}
+
+impl Settings {
+    /// Added to the far share: part of an error has nothing to do with it (a top row that was missed).
+    pub(crate) const FLOOR: f32 = 0.02;
+
+    /// The half width in ln Z that 95 % of the queries keep to, for this share of the far field.
+    pub(crate) fn margin(&self, far_share: f32) -> f32 {
+        self.quantiles[3] * (far_share + Self::FLOOR)
+    }
+
+    /// Words of the section.
+    pub(super) const WORDS: usize = 16;
+
+    pub(super) fn from_words(words: &[u32; Self::WORDS]) -> Self {
+        Self {
+            budget: Budget { cap: words[0], epsilon: f32::from_bits(words[1]), expand: words[2] },
+            far_factor: Log2::from_bits(words[3] as i32),
+            temperature: f32::from_bits(words[4]),
+            frontier: words[5],
+            quantiles: core::array::from_fn(|i| f32::from_bits(words[6 + i])),
+        }
+    }
+
+    /// The section as the file has it.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
+        let mut words = [0; Self::WORDS];
+        let Self { budget, far_factor, temperature, frontier, quantiles } = self;
+        words[..3].copy_from_slice(&[budget.cap, budget.epsilon.to_bits(), budget.expand]);
+        words[3..6].copy_from_slice(&[far_factor.to_bits() as u32, temperature.to_bits(), frontier]);
+        words[6..11].copy_from_slice(&quantiles.map(f32::to_bits));
+        words
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let Self { budget, far_factor, temperature, quantiles, .. } = self;
+        let natural = |x: f32| x.is_finite() && x >= 0.0;
+        natural(budget.epsilon)
+            && budget.expand <= Budget::MAX_EXPAND
+            && far_factor.to_bits().unsigned_abs() < 64 << Log2::FRACTION_BITS
+            && natural(*temperature)
+            && *temperature > 0.0
+            && quantiles.iter().all(|&q| natural(q))
+            && quantiles.is_sorted()
+    }
+}

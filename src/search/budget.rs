@@ -1,0 +1,46 @@
+//! What a search may spend, and what it spent.
+
+/// The limits of a search.
+///
+/// Work is counted in row-equivalents: every dot product of length d is one, whether with a row or with a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Budget {
+    /// The most row-equivalents that a query may cost. Never exceeded.
+    pub cap: u32,
+    /// Stop before the cap when the predicted mass of what was not scored is at most this share of what was. Zero:
+    /// always go to the cap.
+    pub epsilon: f32,
+    /// The links of this many of the best rows are followed; at most [`Budget::MAX_EXPAND`].
+    pub expand: u32,
+}
+
+impl Budget {
+    /// The most rows whose links are followed.
+    pub const MAX_EXPAND: u32 = 8;
+}
+
+/// What a query cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Work {
+    /// Rows scored.
+    pub rows: u32,
+    /// Nodes predicted.
+    pub nodes: u32,
+    /// Bytes of weights read.
+    pub bytes: u32,
+}
+
+impl Work {
+    /// Dot products of length d: what a [`Budget`] limits.
+    pub fn row_equivalents(&self) -> u32 {
+        self.rows + self.nodes
+    }
+
+    /// Counts dot products with rows of `stride` bytes.
+    pub(crate) fn of(rows: usize, nodes: usize, stride: usize) -> Self {
+        let bytes = (rows + nodes).saturating_mul(stride);
+        Self { rows: rows as u32, nodes: nodes as u32, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
+    }
+}

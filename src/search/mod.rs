@@ -1,0 +1,22 @@
+//! Best-first search: the rows that matter are scored, everything else stays a prediction.
+//!
+//! The frontier is a heap of unopened nodes, the one with the largest predicted mass on top. A step opens it: an
+//! inner node puts its children on the frontier, a leaf has its rows scored. Before each step the links of the best
+//! rows so far are followed, because rows that are high together are not always neighbours in the tree. It ends
+//! when the frontier's mass is at most ε of what was scored, or at the cap, which is never exceeded.
+//!
+//! There is no recursion and no allocation: the frontier, the set of seen rows and the best rows have fixed room.
+
+mod best;
+mod best_first;
+mod budget;
+mod frontier;
+mod scratch;
+mod seen;
+
+pub(crate) use best_first::{Found, best_first};
+pub use budget::{Budget, Work};
+pub(crate) use frontier::Frontier;
+pub(crate) use scratch::Buffers;
+pub use scratch::{Scratch, seen_words};
+pub(crate) use seen::Seen;

@@ -1,0 +1,50 @@
+//! The memory of a search.
+
+use heapless::binary_heap::{BinaryHeap, Max};
+
+use super::Frontier;
+use super::frontier::Unopened;
+
+/// The words that one bit for each of `classes` rows takes: the first parameter of [`Scratch`].
+pub const fn seen_words(classes: usize) -> usize {
+    classes.div_ceil(32)
+}
+
+/// The memory of a search: `WORDS` is [`seen_words`] of the number of classes, `NODES` the room for unopened nodes.
+///
+/// A frontier that is full still gives a right answer: nodes that do not fit stay predictions and are not opened.
+///
+/// ```
+/// use zhat::{Scratch, seen_words};
+///
+/// let scratch = Scratch::<{ seen_words(10_000) }, 320>::new();
+/// assert_eq!(core::mem::size_of_val(&scratch), 313 * 4 + 320 * 8 + 4);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scratch<const WORDS: usize, const NODES: usize> {
+    seen: [u32; WORDS],
+    frontier: BinaryHeap<Unopened, Max, NODES>,
+}
+
+impl<const WORDS: usize, const NODES: usize> Scratch<WORDS, NODES> {
+    /// Empty memory; each search starts by clearing it.
+    pub const fn new() -> Self {
+        Self { seen: [0; WORDS], frontier: BinaryHeap::new() }
+    }
+
+    /// The parts, without their sizes: the search is compiled once, not once for each size.
+    pub(crate) fn buffers(&mut self) -> Buffers<'_> {
+        Buffers { seen: &mut self.seen, frontier: &mut self.frontier }
+    }
+}
+
+impl<const WORDS: usize, const NODES: usize> Default for Scratch<WORDS, NODES> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+pub(crate) struct Buffers<'a> {
+    pub seen: &'a mut [u32],
+    pub frontier: &'a mut Frontier,
+}

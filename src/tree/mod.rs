@@ -1,0 +1,133 @@
+//! The static tree over the rows: how much mass a node holds for a query, without opening it.
+//!
+//! A node stands for consecutive rows. Its log-mass is predicted by one dot product and two numbers:
+//!
+//! ```text
+//! ln n + m + σ²/2        where σ² ≤ 2 ln n       m = w·q + b,  σ² = t·F(q)
+//! m + σ·sqrt(2 ln n)     where σ² > 2 ln n       F(q) = f₀ + f₁·‖q‖²
+//! ```
+//!
+//! The first line is the second-order cumulant expansion of ln Σ exp. The second is its freezing point (the random
+//! energy model): n draws of a Gaussian do not reach further out than sqrt(2 ln n) deviations, so no mass can sit
+//! there. w and b are the mean of the rows, or the linear function of the query that fits the true log-mass best on
+//! the calibration queries: it costs the same dot product.
+
+mod span;
+mod spread;
+
+pub use span::Span;
+pub use spread::{Form, Spread};
+
+use crate::Error;
+use crate::format::Indices;
+use crate::math::Log2;
+use crate::rows::{Query, RowTable};
+
+/// The tree of a model.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree<'a> {
+    nodes: RowTable<'a>,
+    spans: Indices<'a>,
+    spreads: &'a [[u16; 3]],
+    top: usize,
+    form: Form,
+}
+
+/// Words of the section that describes the tree.
+pub(crate) const INFO_WORDS: usize = 8;
+
+impl<'a> Tree<'a> {
+    pub(crate) fn new(
+        nodes: RowTable<'a>,
+        spans: Indices<'a>,
+        spreads: &'a [[u16; 3]],
+        info: &[u32; INFO_WORDS],
+    ) -> Option<Self> {
+        let form = Form::from_words([info[1], info[2], info[3], info[4]]);
+        let fits = spans.len() == nodes.len() * Span::FIELDS && spreads.len() == nodes.len();
+        fits.then_some(Self { nodes, spans, spreads, top: info[0] as usize, form })
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The first nodes, `0..top()`, are those that no other node is above.
+    pub fn top(&self) -> usize {
+        self.top
+    }
+
+    /// The vectors that predict the nodes' log-masses.
+    pub fn nodes(&self) -> &RowTable<'a> {
+        &self.nodes
+    }
+
+    /// What a node stands for; no rows and no children where there is no such node.
+    #[inline]
+    pub fn span(&self, node: usize) -> Span {
+        Span::read(&self.spans, node)
+    }
+
+    /// The shape of the spread for a query.
+    pub fn spread_of(&self, query: &Query) -> Spread {
+        self.form.of(query)
+    }
+
+    /// Calls `each(node, log-mass)` for nodes `first..first + count`, in order.
+    #[inline]
+    pub fn for_each_mass(
+        &self,
+        first: usize,
+        count: usize,
+        query: &Query,
+        spread: &Spread,
+        mut each: impl FnMut(usize, Log2),
+    ) {
+        self.nodes.for_each_score(first, count, query, |node, score| {
+            let numbers = self.spreads.get(node).copied().unwrap_or([0; 3]);
+            each(node, score.saturating_add(spread.of_node(numbers)));
+        });
+    }
+
+    /// Every index in range, children below their parents, and each node's rows exactly those of its children.
+    pub(crate) fn check(&self, rows: usize) -> Result<(), Error> {
+        let wrong = Err(Error::SectionContent(crate::format::Section::NodeSpans.kind()));
+        if self.top == 0 || self.top > self.len() || !self.form.is_sound() {
+            return wrong;
+        }
+        // The children of all nodes, one family after the other, are exactly the nodes behind the top ones.
+        let mut next_child = self.top;
+        for node in 0..self.len() {
+            let span = self.span(node);
+            let inside = span.rows > 0 && span.first_row.checked_add(span.rows).is_some_and(|end| end <= rows);
+            let family = span.is_leaf() || (span.first_child == next_child && span.first_child > node);
+            if !inside || !family {
+                return wrong;
+            }
+            next_child += span.children;
+            if !span.is_leaf() && !self.covers(span.first_child, span.children, span.first_row, span.rows) {
+                return wrong;
+            }
+        }
+        if next_child != self.len() || !self.covers(0, self.top, 0, rows) { wrong } else { Ok(()) }
+    }
+
+    /// Whether consecutive nodes take up these rows, in order and without a gap.
+    fn covers(&self, first: usize, count: usize, first_row: usize, rows: usize) -> bool {
+        let mut at = first_row;
+        for node in first..first.saturating_add(count).min(self.len()) {
+            let span = self.span(node);
+            if span.first_row != at {
+                return false;
+            }
+            at += span.rows;
+        }
+        at == first_row + rows && first + count <= self.len()
+    }
+}

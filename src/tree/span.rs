@@ -1,0 +1,38 @@
+//! What a node stands for.
+
+use crate::format::Indices;
+
+/// A node's rows and children.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first of its rows.
+    pub first_row: usize,
+    /// How many rows it stands for.
+    pub rows: usize,
+    /// The first of its children.
+    pub first_child: usize,
+    /// How many children it has; a leaf has none.
+    pub children: usize,
+}
+
+impl Span {
+    /// Indices that a node takes up in the file.
+    pub(crate) const FIELDS: usize = 4;
+
+    pub(crate) fn read(spans: &Indices<'_>, node: usize) -> Self {
+        let field = |i| spans.get(node.wrapping_mul(Self::FIELDS).wrapping_add(i)).unwrap_or(0);
+        Self { first_row: field(0), rows: field(1), first_child: field(2), children: field(3) }
+    }
+
+    /// The fields in the order of the file.
+    #[cfg(feature = "std")]
+    pub(crate) fn fields(&self) -> [usize; Self::FIELDS] {
+        [self.first_row, self.rows, self.first_child, self.children]
+    }
+
+    /// Whether it has rows only.
+    #[inline]
+    pub fn is_leaf(&self) -> bool {
+        self.children == 0
+    }
+}

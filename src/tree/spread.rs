@@ -1,0 +1,107 @@
+//! How far a node's scores spread for a query, and where that freezes.
+//!
+//! With σ² = t·F(q), the prediction ln n + m + σ²/2 and its frozen form m + σ·sqrt(2 ln n) take, on top of
+//! `ln n + m`, one of
+//!
+//! ```text
+//! curve · F                  curve = t/2
+//! frozen · sqrt(F) − ln n    frozen = sqrt(2·t·ln n)
+//! ```
+//!
+//! and the first is right as long as it is not above ln n. F and its root are computed once per query; per node it
+//! is one integer multiplication.
+
+use crate::math::{Log2, float};
+use crate::rows::{Query, RowScale};
+
+/// The numbers that all nodes share: F(q) = f₀ + f₁·‖q‖², and the units of the nodes' numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Form {
+    /// f₀.
+    pub constant: f32,
+    /// f₁.
+    pub slope: f32,
+    /// A node's curve is counted in 2^this.
+    pub curve_exponent: i32,
+    /// A node's frozen slope is counted in 2^this.
+    pub frozen_exponent: i32,
+}
+
+impl Form {
+    pub(crate) fn from_words([constant, slope, curve, frozen]: [u32; 4]) -> Self {
+        Self {
+            constant: f32::from_bits(constant),
+            slope: f32::from_bits(slope),
+            curve_exponent: curve as i32,
+            frozen_exponent: frozen as i32,
+        }
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn to_words(self) -> [u32; 4] {
+        let Self { constant, slope, curve_exponent, frozen_exponent } = self;
+        [constant.to_bits(), slope.to_bits(), curve_exponent as u32, frozen_exponent as u32]
+    }
+
+    pub(crate) fn is_sound(&self) -> bool {
+        let shifts = -60..=-(Log2::FRACTION_BITS as i32 - Spread::POINT as i32);
+        self.constant.is_finite()
+            && self.slope.is_finite()
+            && shifts.contains(&self.curve_exponent)
+            && shifts.contains(&self.frozen_exponent)
+    }
+
+    /// F(q), not below zero.
+    pub(crate) fn value(&self, norm: f32) -> f32 {
+        (self.constant + self.slope * norm * norm).max(0.0)
+    }
+
+    pub(crate) fn of(&self, query: &Query) -> Spread {
+        let value = self.value(query.norm());
+        let one = (1u32 << Spread::POINT) as f32;
+        // From units and Q16 to the bits of a Log2.
+        let shift = |exponent: i32| (Spread::POINT as i32 - Log2::FRACTION_BITS as i32 - exponent).clamp(0, 63) as u32;
+        Spread {
+            value: (value * one) as u32,
+            root: (float::sqrt(value) * one) as u32,
+            value_shift: shift(self.curve_exponent),
+            root_shift: shift(self.frozen_exponent),
+        }
+    }
+}
+
+/// F(q) and its root for one query, in fixed point.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    value: u32,
+    root: u32,
+    value_shift: u32,
+    root_shift: u32,
+}
+
+impl Spread {
+    const POINT: u32 = 16;
+    /// Bits behind the point of a stored log₂ n.
+    pub(crate) const COUNT_BITS: u32 = 11;
+
+    /// What the spread adds to `log₂ n + m`: the node's numbers are curve, frozen slope and log₂ n.
+    #[inline]
+    pub(crate) fn of_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
+        let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
+        let gauss = scaled(self.value, curve, self.value_shift);
+        let bits = if gauss <= count {
+            gauss as i32
+        } else {
+            // Both are below 2^30, so the difference is an i32.
+            scaled(self.root, frozen, self.root_shift) as i32 - count as i32
+        };
+        Log2::from_bits(bits)
+    }
+}
+
+/// `value · scale >> shift`, at most 2^30.
+#[inline]
+fn scaled(value: u32, scale: u16, shift: u32) -> u32 {
+    let product = u64::from(value) * u64::from(RowScale::from_bits(scale).units());
+    (product >> shift).min(1 << 30) as u32
+}
