@@ -1,0 +1,301 @@
+#!/usr/bin/env bash
+# Everything that is checked, with one command. Installs what is missing.
+#
+#   ./ci.sh         both halves
+#   ./ci.sh host    format, lints, tests, documentation and examples on this machine
+#   ./ci.sh qemu    builds for bare targets, and the examples on Cortex-M boards in QEMU
+#
+#   ZHAT_DEVICE_TOOLCHAIN=rustup|debian   where the bare targets' libraries come from. By default rustup's if it can
+#                                         fetch them, else Debian's compiler and library source.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+# Targets that the library must build for, and the features that it must build with there, one at a time.
+BARE_TARGETS=(thumbv6m-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf)
+BARE_FEATURES=("" alloc defmt micromath)
+
+# Boards that examples run on: target and QEMU machine.
+declare -A BOARDS=(
+    [m0]="thumbv6m-none-eabi microbit"
+    [m3]="thumbv7m-none-eabi mps2-an385"
+    [m4]="thumbv7em-none-eabihf mps2-an386"
+    [m7]="thumbv7em-none-eabihf mps2-an500"
+    [m33]="thumbv8m.main-none-eabihf mps2-an505"
+)
+
+# Every example: its name, its features ("-" for none) and the boards that it runs on besides the host.
+EXAMPLES=(
+    "smoke - m0 m3 m4 m7 m33"
+)
+
+# Builds for devices have a target directory of their own: two compilers in one throw each other's work away.
+DEVICE_DIR=${CARGO_TARGET_DIR:-target}/device
+
+main() {
+    trap summary EXIT
+    case "${1:-all}" in
+    all)
+        host
+        qemu
+        ;;
+    host) host ;;
+    qemu) qemu ;;
+    *) die "usage: ./ci.sh [host|qemu]" ;;
+    esac
+}
+
+host() {
+    step "tools for the host" host_tools
+    step "format" cargo fmt --check
+    step "clippy, no features" cargo clippy --all-targets -- -D warnings
+    step "clippy, std" cargo clippy --all-targets --features std -- -D warnings
+    step "clippy, all features" cargo clippy --all-targets --all-features -- -D warnings
+    step "tests, std" cargo test --features std
+    step "tests, all features" cargo test --all-features
+    step "documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --all-features
+    step "every example is run" examples_are_listed
+    for_each_example host_example
+    miri
+}
+
+qemu() {
+    step "tools for devices" device_tools
+    local target features
+    for target in "${BARE_TARGETS[@]}"; do
+        for features in "${BARE_FEATURES[@]}"; do
+            # Release as the examples are: a library built from source is then built once.
+            step "library for $target, ${features:-no features}" \
+                device_cargo build --release --lib --target "$target" --features "$features"
+        done
+    done
+    device_clippy
+    for_each_example device_example
+}
+
+# --- steps -----------------------------------------------------------------------------------------------------------
+
+finished=()
+not_run=()
+current="the start"
+
+# Runs a command under a heading and notes its time. The first that fails ends the script.
+step() {
+    current=$1
+    printf '\n==> %s\n' "$current"
+    local begin=$SECONDS
+    "${@:2}"
+    finished+=("$(printf '%5d s  %s' $((SECONDS - begin)) "$current")")
+    current="between two steps"
+}
+
+# For parts that are allowed to be missing: said here and once more at the end.
+skip() {
+    printf '\n==> NOT RUN: %s\n' "$1"
+    not_run+=("$1")
+}
+
+die() {
+    printf 'ci.sh: %s\n' "$1" >&2
+    exit 1
+}
+
+summary() {
+    local status=$? line
+    printf '\n==> summary, %d s in all\n' "$SECONDS"
+    for line in "${finished[@]}"; do printf '%s\n' "$line"; done
+    for line in "${not_run[@]}"; do printf 'NOT RUN  %s\n' "$line"; done
+    if [ "$status" -eq 0 ]; then
+        echo "passed"
+    else
+        printf 'FAILED   %s (exit status %d); nothing after it ran\n' "$current" "$status"
+    fi
+}
+
+# --- tools -----------------------------------------------------------------------------------------------------------
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+host_tools() {
+    require_rust
+    component rustfmt fmt
+    component clippy clippy
+}
+
+require_rust() {
+    have cargo || die "cargo is not installed: install Rust with rustup first"
+    have rustup || die "rustup is not installed: it is needed to add components and targets"
+    cargo --version
+    rustc --version
+}
+
+# component NAME SUBCOMMAND: adds a rustup component unless its cargo subcommand works.
+component() {
+    cargo "$2" --version 2>/dev/null || rustup component add "$1" || die "$1 is missing and rustup can't add it"
+}
+
+device_tools() {
+    require_rust
+    have qemu-system-arm || install_packages qemu-system-arm
+    qemu-system-arm --version | head -n 1
+    choose_device_toolchain
+}
+
+apt_is_current=no
+
+install_packages() {
+    have apt-get || die "please install $*: this system has no apt-get"
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        have sudo || die "please install $*: this is not root, and there is no sudo"
+        as_root=(sudo)
+    fi
+    if [ "$apt_is_current" = no ]; then
+        "${as_root[@]}" apt-get update -qq
+        apt_is_current=yes
+    fi
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@"
+}
+
+# What `device_cargo` adds to the environment and to the command line.
+device_environment=()
+device_options=()
+device_toolchain=none
+
+choose_device_toolchain() {
+    case "${ZHAT_DEVICE_TOOLCHAIN:-}" in
+    rustup) add_rustup_targets || die "rustup can't add the device targets" ;;
+    debian) use_debian_toolchain ;;
+    "")
+        if ! add_rustup_targets; then
+            echo "rustup can't add the device targets: Debian's compiler instead"
+            use_debian_toolchain
+        fi
+        ;;
+    *) die "ZHAT_DEVICE_TOOLCHAIN is rustup or debian, not $ZHAT_DEVICE_TOOLCHAIN" ;;
+    esac
+    printf 'device toolchain: %s\n' "$device_toolchain"
+}
+
+all_targets() {
+    local board
+    {
+        printf '%s\n' "${BARE_TARGETS[@]}"
+        for board in "${BOARDS[@]}"; do echo "${board% *}"; done
+    } | sort -u
+}
+
+add_rustup_targets() {
+    local missing
+    missing=$(comm -23 <(all_targets) <(rustup target list --installed | sort)) || return 1
+    if [ -n "$missing" ]; then
+        # Where downloads are refused without a word, rustup would wait for long.
+        # shellcheck disable=SC2086 # one word for each target
+        timeout 300 rustup target add $missing || return 1
+    fi
+    device_toolchain="rustup, $(rustc --version)"
+}
+
+use_debian_toolchain() {
+    local compiler=/usr/bin/rustc packages=(rustc-web rust-web-src lld) package missing=() linker
+    for package in "${packages[@]}"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+
+    # rustup's linker is as new as the compiler; Debian's may be years older.
+    linker=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/rust-lld
+    [ -x "$linker" ] || linker=ld.lld
+
+    # The library is built from source, which a stable compiler does only when told that it may.
+    device_environment=(RUSTC="$compiler" RUSTC_BOOTSTRAP=1)
+    device_options=(
+        -Z build-std=core,alloc
+        --config "target.'cfg(all(target_arch = \"arm\", target_os = \"none\"))'.linker = '$linker'"
+    )
+    device_toolchain="Debian, $("$compiler" --version), linker $linker"
+}
+
+# --- devices ---------------------------------------------------------------------------------------------------------
+
+# cargo for a device. A caller's RUSTFLAGS would replace the linker script of .cargo/config.toml.
+device_cargo() {
+    env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR="$DEVICE_DIR" "${device_environment[@]}" \
+        cargo "$1" "${device_options[@]}" "${@:2}"
+}
+
+# Device code is invisible to the host's clippy.
+device_clippy() {
+    if [ "${#device_options[@]}" -eq 0 ]; then
+        step "clippy for thumbv7em-none-eabihf" \
+            device_cargo clippy --lib --examples --target thumbv7em-none-eabihf -- -D warnings
+    else
+        skip "clippy for thumbv7em-none-eabihf: Debian's compiler has no clippy of its version"
+    fi
+}
+
+# --- examples --------------------------------------------------------------------------------------------------------
+
+# for_each_example COMMAND: calls it with each example's name, features and boards.
+for_each_example() {
+    local example
+    for example in "${EXAMPLES[@]}"; do
+        # shellcheck disable=SC2086 # the words of a row are the arguments
+        "$1" $example
+    done
+}
+
+host_example() {
+    step "example $1 on the host" run_example "$1" host host "${2#-}"
+}
+
+device_example() {
+    local board
+    for board in "${@:3}"; do
+        # shellcheck disable=SC2086 # target and machine
+        step "example $1 on ${BOARDS[$board]#* }" run_example "$1" ${BOARDS[$board]} "${2#-}"
+    done
+}
+
+# run_example NAME TARGET MACHINE [FEATURES]: runs an example and compares what it prints with the file beside its
+# source. Lines that start with "# " are figures of one target: shown, not compared. TARGET may be `host`.
+run_example() {
+    local name=$1 target=$2 machine=$3 features=${4:-} status=0
+    local expected=examples/$name.out actual=$DEVICE_DIR/$name-$machine.out
+    mkdir -p "$DEVICE_DIR"
+    # Into a file: a pipe would hide the exit status.
+    if [ "$target" = host ]; then
+        cargo run --quiet --example "$name" --features "$features" >"$actual" || status=$?
+    else
+        ZHAT_QEMU_MACHINE=$machine device_cargo run --quiet --release --target "$target" --example "$name" \
+            --features "$features" >"$actual" || status=$?
+    fi
+    cat "$actual"
+    [ "$status" -eq 0 ] || die "example $name on $machine: exit status $status"
+    diff -u --label "$expected" "$expected" --label "$machine" <(grep -v '^# ' "$actual") ||
+        die "example $name on $machine: other output than $expected"
+}
+
+# An example that nothing runs is one that nobody knows to be broken.
+examples_are_listed() {
+    local source name
+    for source in examples/*.rs; do
+        name=$(basename "$source" .rs)
+        [[ " ${EXAMPLES[*]/%/ } " == *" $name "* ]] || die "$source is not in EXAMPLES of ci.sh"
+        [ -f "examples/$name.out" ] || die "examples/$name.out is missing"
+    done
+    echo "${#EXAMPLES[@]} examples"
+}
+
+# --- Miri ------------------------------------------------------------------------------------------------------------
+
+# The views of model bytes are the one place where a wrong offset would be undefined behaviour.
+miri() {
+    if cargo +nightly miri --version >/dev/null 2>&1; then
+        step "Miri" cargo +nightly miri test --features alloc --lib model
+    else
+        skip "Miri: it is not installed (rustup +nightly component add miri)"
+    fi
+}
+
+# On one line: bash reads a script as it runs it, and must not go on in a file that was edited meanwhile.
+main "$@"; exit
