@@ -53,12 +53,7 @@ fn use_stack<const BYTES: usize>() {
 }
 
 fn sizes_fit_the_part() -> Result<(), &'static str> {
-    let Some(Sizes {
-        code,
-        flash,
-        static_ram,
-    }) = support::sizes()
-    else {
+    let Some(Sizes { code, flash, static_ram }) = support::sizes() else {
         return Ok(());
     };
     figure!("flash: {flash} bytes, {code} of them code; static RAM: {static_ram} bytes");

@@ -11,7 +11,7 @@
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod avx2;
-#[cfg(all(target_arch = "arm", target_feature = "dsp"))]
+#[cfg(zhat_dsp)]
 mod dsp;
 mod portable;
 
@@ -34,7 +34,7 @@ pub const fn max_query(stride: usize) -> i16 {
 /// rows stay in their natural order in the file, the same for all platforms.
 #[inline]
 pub const fn query_slot(column: usize) -> usize {
-    if cfg!(all(target_arch = "arm", target_feature = "dsp")) {
+    if cfg!(zhat_dsp) {
         match column % 4 {
             1 => column + 1,
             2 => column - 1,
@@ -48,26 +48,26 @@ pub const fn query_slot(column: usize) -> usize {
 /// The dot products of two rows with the query.
 #[inline]
 pub fn dot_pair(rows: [&[i8]; 2], query: &[i16]) -> [i32; 2] {
-    #[cfg(all(target_arch = "arm", target_feature = "dsp"))]
+    #[cfg(zhat_dsp)]
     return dsp::dot_pair(rows, query);
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     if let Some(dots) = avx2::dot_pair(rows, query) {
         return dots;
     }
-    #[cfg(not(all(target_arch = "arm", target_feature = "dsp")))]
+    #[cfg(not(zhat_dsp))]
     rows.map(|row| portable::dot(row, query))
 }
 
 /// The dot product of one row with the query.
 #[inline]
 pub fn dot(row: &[i8], query: &[i16]) -> i32 {
-    #[cfg(all(target_arch = "arm", target_feature = "dsp"))]
+    #[cfg(zhat_dsp)]
     return dsp::dot(row, query);
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     if let Some(dots) = avx2::dot(row, query) {
         return dots;
     }
-    #[cfg(not(all(target_arch = "arm", target_feature = "dsp")))]
+    #[cfg(not(zhat_dsp))]
     portable::dot(row, query)
 }
 

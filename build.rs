@@ -1,0 +1,22 @@
+//! Chooses the dot-product kernel: `zhat_dsp` is set where the target has the DSP extension.
+//!
+//! `cfg(target_feature = "dsp")` is known to nightly compilers only, so the target's name has to do: every ARMv7E-M
+//! part has the extension, an ARMv8-M one has it if the chosen processor does.
+
+use std::env;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-check-cfg=cfg(zhat_dsp)");
+    let variable = |name| env::var(name).unwrap_or_default();
+    let target = variable("TARGET");
+    let flags = variable("CARGO_ENCODED_RUSTFLAGS");
+    let has_dsp = ["cortex-m33", "cortex-m35p", "cortex-m55", "cortex-m85", "+dsp"];
+    let features = variable("CARGO_CFG_TARGET_FEATURE");
+    let dsp = target.starts_with("thumbv7em")
+        || features.split(',').any(|feature| feature == "dsp")
+        || target.starts_with("thumbv8m.main") && has_dsp.iter().any(|name| flags.contains(name));
+    if dsp {
+        println!("cargo:rustc-cfg=zhat_dsp");
+    }
+}
