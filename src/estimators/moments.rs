@@ -40,7 +40,7 @@ fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> LogSum {
     for unopened in found.frontier.iter() {
         let span = tree.span(unopened.node as usize);
         let seen = found.seen.count(span.first_row, span.rows);
-        let mass = unopened.mass.saturating_add(factor);
+        let mass = tree.mass_of(unopened.priority, unopened.node as usize).saturating_add(factor);
         if seen == 0 {
             far.add(mass);
         } else {

@@ -50,11 +50,29 @@ pub enum Section {
     NodeBounds = 13,
     /// The budget and what was measured with it.
     Settings = 14,
+    /// What opening each node is worth, beyond its mass.
+    NodeGains = 16,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 5] = [Self::Rows, Self::RowScales, Self::Biases, Self::ClassOfRow, Self::RowOfClass];
+    pub const ALL: [Self; 15] = [
+        Self::Rows,
+        Self::RowScales,
+        Self::Biases,
+        Self::ClassOfRow,
+        Self::RowOfClass,
+        Self::TreeInfo,
+        Self::NodeRows,
+        Self::NodeScales,
+        Self::NodeBiases,
+        Self::NodeSpans,
+        Self::NodeSpreads,
+        Self::Links,
+        Self::NodeBounds,
+        Self::Settings,
+        Self::NodeGains,
+    ];
 
     /// The number in the file.
     pub const fn kind(self) -> u16 {

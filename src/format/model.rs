@@ -191,6 +191,7 @@ fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
     let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;
     let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;
     let spreads = numbers(header, Section::NodeSpreads, Some(len))?;
-    let tree = Tree::new(nodes, spans, spreads, info);
+    let gains = numbers(header, Section::NodeGains, Some(len))?;
+    let tree = Tree::new(nodes, spans, spreads, gains, info);
     tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
 }

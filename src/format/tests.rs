@@ -136,10 +136,9 @@ fn unknown_sections_are_skipped_or_refused_as_they_ask() {
 
 #[test]
 fn a_permutation_must_be_one() {
-    let rows = crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4]);
-    let rows = rows.expect("valid");
+    let rows = crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4], -20, None);
     let file = |class_of_row: [u16; 4], row_of_class: [u16; 4]| {
-        let mut file = rows.start_file();
+        let mut file = rows.start_file(0.0);
         file.required(Section::ClassOfRow, &class_of_row);
         file.required(Section::RowOfClass, &row_of_class);
         open(&file.finish().expect("small"))
@@ -153,7 +152,7 @@ fn a_permutation_must_be_one() {
     ] {
         assert!(file(forth, back).is_err(), "{forth:?} {back:?}");
     }
-    let mut lone = rows.start_file();
+    let mut lone = rows.start_file(0.0);
     lone.required(Section::ClassOfRow, &[0u16, 1, 2, 3]);
     assert_eq!(open(&lone.finish().expect("small")), Err(Error::MissingSection(Section::RowOfClass.kind())));
 }

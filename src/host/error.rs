@@ -35,6 +35,20 @@ pub enum BuildError {
         /// What it is.
         value: f32,
     },
+    /// The queries have another dimension than the rows.
+    QueryDimension {
+        /// The rows' dimension.
+        rows: usize,
+        /// The queries' dimension.
+        queries: usize,
+    },
+    /// A query holds NaN or an infinity.
+    Query {
+        /// Which query.
+        query: usize,
+        /// Its column.
+        column: usize,
+    },
     /// The finished file was refused.
     File(crate::Error),
 }
@@ -52,6 +66,10 @@ impl fmt::Display for BuildError {
                 write!(f, "the weight at row {row}, column {column} is {value}")
             }
             Self::Bias { row, value } => write!(f, "the bias of row {row} is {value}"),
+            Self::QueryDimension { rows, queries } => {
+                write!(f, "the rows have {rows} columns, but the queries have {queries}")
+            }
+            Self::Query { query, column } => write!(f, "query {query}, column {column} is not finite"),
             Self::File(error) => write!(f, "the model file is invalid: {error}"),
         }
     }

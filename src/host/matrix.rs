@@ -31,6 +31,15 @@ impl Matrix {
         &self.data[i * self.cols..][..self.cols]
     }
 
+    /// The rows in another order, or some of them: row i of the result is row `order[i]`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn reordered(&self, order: &[u32]) -> Self {
+        let data = order.iter().flat_map(|&i| self.row(i as usize)).copied().collect();
+        Self { data, cols: self.cols }
+    }
+
     /// All rows in order.
     pub fn iter(&self) -> core::slice::ChunksExact<'_, f32> {
         self.data.chunks_exact(self.cols)

@@ -1,10 +1,13 @@
 //! What runs on a host only: from a weight matrix to a model file, and the evidence about it.
 
+pub mod build;
 mod error;
 pub mod io;
+mod linear;
 mod matrix;
+pub mod measure;
 mod quantise;
 
 pub use error::BuildError;
 pub use matrix::Matrix;
-pub use quantise::{QuantisedRows, flat_model};
+pub use quantise::{Compensation, QuantisedRows, flat_model};

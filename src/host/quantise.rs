@@ -1,5 +1,8 @@
 //! f32 rows to int8 with a scale each.
 
+use nalgebra::DMatrix;
+use rayon::prelude::*;
+
 use super::{BuildError, Matrix};
 use crate::format::{FileWriter, ModelBuf, Section, Sizes};
 use crate::kernels::{MAX_DIM, ROW_ALIGN};
@@ -23,49 +26,90 @@ pub struct QuantisedRows {
     pub dim: usize,
 }
 
+/// How the rounding error of one column is made up for by those not yet rounded.
+///
+/// Column by column, as GPTQ does it: the error that matters is that of the scores, eᵀSe with S the second moment of
+/// the queries. With S⁻¹ = UᵀU, the error of column j is best made up for by adding −e_j·U_jk/U_jj to column k. The
+/// bias is the last column and takes what is left.
+#[derive(Clone, Debug)]
+pub struct Compensation {
+    upper: Vec<f64>,
+    size: usize,
+}
+
+impl Compensation {
+    /// From the second moment of the queries with a one behind them.
+    pub fn new(moment: &DMatrix<f64>) -> Option<Self> {
+        let size = moment.nrows();
+        // A tenth of a per cent of the mean keeps directions that no query showed from being free.
+        let ridge = moment.trace() / size as f64 * 1e-3;
+        let inverse = (moment + DMatrix::identity(size, size) * ridge).cholesky()?.inverse();
+        let upper = inverse.cholesky()?.l().transpose();
+        let upper = (0..size).flat_map(|i| (0..size).map(move |j| (i, j))).map(|at| upper[at]).collect();
+        Some(Self { upper, size })
+    }
+}
+
 impl QuantisedRows {
-    /// Rounds every weight to the nearest step of its row.
-    ///
-    /// # Errors
-    /// [`BuildError`], if the weights can't make a model.
-    pub fn round(weights: &Matrix, biases: &[f32]) -> Result<Self, BuildError> {
-        check(weights, biases)?;
-        let peaks: Vec<f64> =
-            weights.iter().map(|row| row.iter().fold(0.0, |m: f64, v| m.max(f64::from(v.abs())))).collect();
-        let scale_exponent = scale_exponent(peaks.iter().fold(0.0, |m, &p| p.max(m)));
+    /// Rounds every weight to a step of its row: the nearest, or with the errors made up for.
+    pub fn round(weights: &Matrix, biases: &[f32], scale_exponent: i32, compensation: Option<&Compensation>) -> Self {
         let unit = f64::from(scale_exponent).exp2();
         let stride = weights.cols().next_multiple_of(ROW_ALIGN);
         let mut values = vec![0i8; weights.rows() * stride];
-        let mut scales = Vec::with_capacity(weights.rows());
-        let mut max_square = 0.0_f64;
-        for ((row, &peak), out) in weights.iter().zip(&peaks).zip(values.chunks_exact_mut(stride)) {
-            let scale = RowScale::at_least((peak / 127.0 / unit).ceil() as u32).unwrap_or(RowScale::from_bits(0xffff));
-            scales.push(scale.to_bits());
-            let step = f64::from(scale.units()) * unit;
-            let mut squares = 0.0;
-            for (out, &weight) in out.iter_mut().zip(row) {
-                *out = if step > 0.0 { (f64::from(weight) / step).round().clamp(-127.0, 127.0) as i8 } else { 0 };
-                squares += f64::from(*out) * f64::from(*out);
-            }
-            max_square = max_square.max(squares * step * step);
-        }
-        Ok(Self {
+        let finished: Vec<(u16, i32, f64)> = values
+            .par_chunks_exact_mut(stride)
+            .zip(weights.data().par_chunks_exact(weights.cols()))
+            .zip(biases)
+            .map(|((out, row), &bias)| {
+                let units = (peak(row) / 127.0 / unit).ceil() as u32;
+                let scale = RowScale::at_least(units).unwrap_or(RowScale::from_bits(0xffff));
+                let step = f64::from(scale.units()) * unit;
+                let bias = round_row(row, bias, step, compensation, out);
+                let squares: f64 = out.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+                (scale.to_bits(), bias_bits(bias), squares * step * step)
+            })
+            .collect();
+        Self {
             values,
-            scales,
-            biases: biases.iter().map(|&bias| bias_bits(bias)).collect(),
+            scales: finished.iter().map(|row| row.0).collect(),
+            biases: finished.iter().map(|row| row.1).collect(),
             scale_exponent,
-            max_norm: max_square.sqrt() as f32,
+            max_norm: finished.iter().fold(0.0, |m: f64, row| m.max(row.2)).sqrt() as f32,
             dim: weights.cols(),
-        })
+        }
     }
 
-    /// The header's numbers and the sections of the rows.
-    pub fn start_file(&self) -> FileWriter {
+    /// The rows and biases as floats again: what the model really is.
+    pub fn dequantised(&self) -> (Matrix, Vec<f32>) {
+        let unit = f64::from(self.scale_exponent).exp2();
+        let stride = self.dim.next_multiple_of(ROW_ALIGN);
+        let data = self.values.chunks_exact(stride).zip(&self.scales).flat_map(|(row, &scale)| {
+            let step = (f64::from(RowScale::from_bits(scale).units()) * unit) as f32;
+            row[..self.dim].iter().map(move |&v| f32::from(v) * step)
+        });
+        let rows = Matrix::new(data.collect(), self.dim).expect("whole rows");
+        (rows, self.biases.iter().map(|&bits| Log2::from_bits(bits).to_nats()).collect())
+    }
+
+    /// The same rows in another order: row i of the result is row `order[i]`.
+    pub fn reordered(&self, order: &[u32]) -> Self {
+        let stride = self.dim.next_multiple_of(ROW_ALIGN);
+        let pick = |i: &u32| *i as usize;
+        Self {
+            values: order.iter().flat_map(|i| &self.values[pick(i) * stride..][..stride]).copied().collect(),
+            scales: order.iter().map(|i| self.scales[pick(i)]).collect(),
+            biases: order.iter().map(|i| self.biases[pick(i)]).collect(),
+            ..*self
+        }
+    }
+
+    /// The header's numbers and the sections of the rows. `max_norm` covers whatever else is scored like a row.
+    pub fn start_file(&self, max_norm: f32) -> FileWriter {
         let mut file = FileWriter::new(Sizes {
             classes: self.scales.len(),
             dim: self.dim,
             scale_exponent: self.scale_exponent,
-            max_norm: self.max_norm,
+            max_norm: self.max_norm.max(max_norm),
         });
         file.required(Section::Rows, &self.values);
         file.required(Section::RowScales, &self.scales);
@@ -88,11 +132,13 @@ impl QuantisedRows {
 /// # Errors
 /// [`BuildError`], if the weights can't make a model.
 pub fn flat_model(weights: &Matrix, biases: &[f32]) -> Result<ModelBuf, BuildError> {
-    let file = QuantisedRows::round(weights, biases)?.start_file().finish()?;
-    Ok(ModelBuf::from_bytes(&file)?)
+    check(weights, biases)?;
+    let rows = QuantisedRows::round(weights, biases, scale_exponent(peak(weights.data())), None);
+    Ok(ModelBuf::from_bytes(&rows.start_file(0.0).finish()?)?)
 }
 
-fn check(weights: &Matrix, biases: &[f32]) -> Result<(), BuildError> {
+/// Refuses what no model can be made of.
+pub(super) fn check(weights: &Matrix, biases: &[f32]) -> Result<(), BuildError> {
     let (rows, cols) = (weights.rows(), weights.cols());
     if rows == 0 {
         return Err(BuildError::Empty);
@@ -115,9 +161,33 @@ fn check(weights: &Matrix, biases: &[f32]) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The power of two at which the largest scale just fits.
-fn scale_exponent(peak: f64) -> i32 {
+/// The largest magnitude.
+pub(super) fn peak(values: &[f32]) -> f64 {
+    f64::from(values.iter().fold(0.0, |m: f32, v| m.max(v.abs())))
+}
+
+/// The power of two at which the scale of rows with this largest weight just fits.
+pub(super) fn scale_exponent(peak: f64) -> i32 {
     if peak == 0.0 { 0 } else { (peak / 127.0 / f64::from(RowScale::MAX - (1 << 15))).log2().ceil() as i32 }
+}
+
+/// Rounds one row into `out`; its bias, with what the columns could not make up for.
+fn round_row(row: &[f32], bias: f32, step: f64, compensation: Option<&Compensation>, out: &mut [i8]) -> f32 {
+    let nearest = |weight: f64| if step > 0.0 { (weight / step).round().clamp(-127.0, 127.0) as i8 } else { 0 };
+    let Some(Compensation { upper, size }) = compensation.filter(|_| bias.is_finite()) else {
+        out.iter_mut().zip(row).for_each(|(out, &weight)| *out = nearest(f64::from(weight)));
+        return bias;
+    };
+    let mut rest: Vec<f64> = row.iter().chain([&bias]).map(|&x| f64::from(x)).collect();
+    for (column, out) in out.iter_mut().take(row.len()).enumerate() {
+        *out = nearest(rest[column]);
+        let line = &upper[column * size..][..*size];
+        let error = (rest[column] - f64::from(*out) * step) / line[column];
+        for (rest, factor) in rest[column + 1..].iter_mut().zip(&line[column + 1..]) {
+            *rest -= error * factor;
+        }
+    }
+    rest[row.len()] as f32
 }
 
 /// A bias in fixed point; what is beyond ±1 400 nats becomes that, which no probability can tell from it.

@@ -49,7 +49,22 @@ impl<const D: usize> QueryBuffer<D> {
     /// [`Error::QueryLength`], [`Error::QueryNotFinite`], [`Error::QueryTooLarge`], or [`Error::Capacity`] if `D` is
     /// too small for the model.
     pub fn new(model: &Model<'_>, query: &[f32]) -> Result<Self, Error> {
-        Self::quantise(model, query.len(), |column| query[column])
+        let mut buffer = Self::empty();
+        buffer.set(model, query)?;
+        Ok(buffer)
+    }
+
+    /// A buffer without a query, to be [`set`](Self::set).
+    pub const fn empty() -> Self {
+        Self { exponent: 0, shift: 0, norm: 0.0, len: 0, values: [0; D] }
+    }
+
+    /// Quantises another query into the same buffer.
+    ///
+    /// # Errors
+    /// As [`QueryBuffer::new`]; the buffer is then of no use until the next successful call.
+    pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
+        (self as &mut Query).fill(model, query.len(), &|column| query[column])
     }
 
     /// Takes a query that is already int8, with its scale: the value of a column is `query[column] · scale`.
@@ -57,12 +72,8 @@ impl<const D: usize> QueryBuffer<D> {
     /// # Errors
     /// As [`QueryBuffer::new`].
     pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32) -> Result<Self, Error> {
-        Self::quantise(model, query.len(), |column| f32::from(query[column]) * scale)
-    }
-
-    fn quantise(model: &Model<'_>, len: usize, value: impl Fn(usize) -> f32) -> Result<Self, Error> {
-        let mut buffer = Self { exponent: 0, shift: 0, norm: 0.0, len: 0, values: [0; D] };
-        (&mut buffer as &mut Query).fill(model, len, &value)?;
+        let mut buffer = Self::empty();
+        (&mut buffer as &mut Query).fill(model, query.len(), &|column| f32::from(query[column]) * scale)?;
         Ok(buffer)
     }
 }
@@ -135,6 +146,12 @@ impl Query {
         let within = self.norm * model.max_norm() <= SCORE_LIMIT;
         if !within || !largest.is_finite() {
             return Err(Error::QueryTooLarge);
+        }
+        // The padding may hold what another model's query left there.
+        for column in len..stride {
+            if let Some(slot) = self.values.get_mut(kernels::query_slot(column)) {
+                *slot = 0;
+            }
         }
         self.exponent = exponent;
         self.shift = (exponent - model.scale_exponent() - Log2::FRACTION_BITS as i32).clamp(0, 63) as u32;

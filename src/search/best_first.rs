@@ -96,7 +96,7 @@ impl Search<'_, '_, '_, '_> {
             while let Some(row) = self.best.next() {
                 self.follow_links(row);
             }
-            if self.watch_far && self.near.share_of_sum(&self.far) <= epsilon {
+            if self.watch_far && !self.near.is_zero() && self.near.share_of_sum(&self.far) <= epsilon {
                 return;
             }
             let Some(&next) = self.frontier.peek() else {
@@ -117,7 +117,7 @@ impl Search<'_, '_, '_, '_> {
         }
         self.frontier.pop();
         if self.watch_far {
-            self.far.subtract(next.mass);
+            self.far.subtract(self.tree.mass_of(next.priority, next.node as usize));
         }
         if span.is_leaf() {
             self.score_leaf(span.first_row, span.rows);
@@ -133,7 +133,8 @@ impl Search<'_, '_, '_, '_> {
         self.nodes += count;
         let Self { tree, query, spread, frontier, far, overflow, watch_far, .. } = self;
         tree.for_each_mass(first, count, query, spread, |node, mass| {
-            if frontier.push(Unopened { mass, node: node as u32 }).is_err() {
+            let priority = tree.priority_of(mass, node);
+            if frontier.push(Unopened { priority, node: node as u32 }).is_err() {
                 overflow.add(mass);
             }
             if *watch_far {

@@ -7,7 +7,8 @@ use crate::math::Log2;
 /// An unopened node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Unopened {
-    pub mass: Log2,
+    /// Its predicted log-mass, and how much there is to gain by opening it.
+    pub priority: Log2,
     pub node: u32,
 }
 

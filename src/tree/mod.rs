@@ -29,9 +29,13 @@ pub struct Tree<'a> {
     nodes: RowTable<'a>,
     spans: Indices<'a>,
     spreads: &'a [[u16; 3]],
+    gains: &'a [i16],
     top: usize,
     form: Form,
 }
+
+/// Bits behind the point of a stored gain.
+pub(crate) const GAIN_BITS: u32 = 10;
 
 /// Words of the section that describes the tree.
 pub(crate) const INFO_WORDS: usize = 8;
@@ -41,11 +45,13 @@ impl<'a> Tree<'a> {
         nodes: RowTable<'a>,
         spans: Indices<'a>,
         spreads: &'a [[u16; 3]],
+        gains: &'a [i16],
         info: &[u32; INFO_WORDS],
     ) -> Option<Self> {
         let form = Form::from_words([info[1], info[2], info[3], info[4]]);
-        let fits = spans.len() == nodes.len() * Span::FIELDS && spreads.len() == nodes.len();
-        fits.then_some(Self { nodes, spans, spreads, top: info[0] as usize, form })
+        let fits =
+            spans.len() == nodes.len() * Span::FIELDS && spreads.len() == nodes.len() && gains.len() == nodes.len();
+        fits.then_some(Self { nodes, spans, spreads, gains, top: info[0] as usize, form })
     }
 
     /// The number of nodes.
@@ -93,6 +99,24 @@ impl<'a> Tree<'a> {
             let numbers = self.spreads.get(node).copied().unwrap_or([0; 3]);
             each(node, score.saturating_add(spread.of_node(numbers)));
         });
+    }
+
+    /// Where a node stands in the frontier: its log-mass, plus what its uncertainty makes opening it worth.
+    #[inline]
+    pub(crate) fn priority_of(&self, mass: Log2, node: usize) -> Log2 {
+        mass.saturating_add(self.gain(node))
+    }
+
+    /// The log-mass of a node with this priority.
+    #[inline]
+    pub(crate) fn mass_of(&self, priority: Log2, node: usize) -> Log2 {
+        Log2::from_bits(priority.to_bits().saturating_sub(self.gain(node).to_bits()))
+    }
+
+    #[inline]
+    fn gain(&self, node: usize) -> Log2 {
+        let gain = i32::from(self.gains.get(node).copied().unwrap_or(0));
+        Log2::from_bits(gain << (Log2::FRACTION_BITS - GAIN_BITS))
     }
 
     /// Every index in range, children below their parents, and each node's rows exactly those of its children.

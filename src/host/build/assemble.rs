@@ -1,0 +1,102 @@
+//! From rows, nodes, links and settings to the bytes of a file.
+
+use super::hierarchy::Hierarchy;
+use super::predict::NodeFit;
+use crate::format::{FileWriter, Indices, ModelBuf, Section, Settings};
+use crate::host::quantise::{Compensation, QuantisedRows};
+use crate::host::{BuildError, Matrix};
+use crate::math::Log2;
+use crate::rows::RowScale;
+use crate::tree::{Form, GAIN_BITS, INFO_WORDS, Spread};
+
+/// All that a file is made of.
+pub struct Parts<'a> {
+    /// The rows, in the order of the tree.
+    pub rows: &'a QuantisedRows,
+    /// The class of each row.
+    pub order: &'a [u32],
+    /// The tree.
+    pub hierarchy: &'a Hierarchy,
+    /// A prediction for each node.
+    pub fits: &'a [NodeFit],
+    /// f₀ and f₁.
+    pub form: (f32, f32),
+    /// How the nodes' vectors are rounded.
+    pub compensation: Option<&'a Compensation>,
+    /// The same number of row indices for each row; may be empty.
+    pub links: &'a [u32],
+    /// What the classifier is to use.
+    pub settings: Settings,
+}
+
+/// Puts the file together and opens it.
+pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
+    let nodes = quantised_nodes(parts);
+    let mut file = parts.rows.start_file(nodes.max_norm);
+    let classes = parts.order.len();
+    let mut row_of_class = vec![0u32; classes];
+    parts.order.iter().enumerate().for_each(|(row, &class)| row_of_class[class as usize] = row as u32);
+    indices(&mut file, Section::ClassOfRow, parts.order, classes);
+    indices(&mut file, Section::RowOfClass, &row_of_class, classes);
+
+    let curve: Vec<f64> = parts.fits.iter().map(|fit| f64::from(fit.variance) / 2.0 * LOG2_E).collect();
+    let frozen: Vec<f64> =
+        parts.fits.iter().map(|fit| (2.0 * f64::from(fit.variance) * (fit.rows as f64).ln()).sqrt() * LOG2_E).collect();
+    let (curve, curve_exponent) = scales(&curve);
+    let (frozen, frozen_exponent) = scales(&frozen);
+    let form = Form { constant: parts.form.0, slope: parts.form.1, curve_exponent, frozen_exponent };
+    let mut info = [0u32; INFO_WORDS];
+    info[0] = parts.hierarchy.top as u32;
+    info[1..5].copy_from_slice(&form.to_words());
+    file.required(Section::TreeInfo, &info);
+    file.required(Section::NodeRows, &nodes.values);
+    file.required(Section::NodeScales, &nodes.scales);
+    file.required(Section::NodeBiases, &nodes.biases);
+    let spans: Vec<u32> =
+        parts.hierarchy.spans.iter().flat_map(|span| span.fields().map(|field| field as u32)).collect();
+    indices(&mut file, Section::NodeSpans, &spans, classes.max(parts.fits.len()));
+    let counts = parts.fits.iter().map(|fit| ((fit.rows as f64).log2() * f64::from(1 << Spread::COUNT_BITS)) as u16);
+    let spreads: Vec<[u16; 3]> = curve.iter().zip(&frozen).zip(counts).map(|((&c, &f), n)| [c, f, n]).collect();
+    file.required(Section::NodeSpreads, bytemuck::cast_slice::<[u16; 3], u16>(&spreads));
+    let gain = |fit: &NodeFit| {
+        (f64::from(fit.gain) * LOG2_E * f64::from(1 << GAIN_BITS)).round().clamp(-32768.0, 32767.0) as i16
+    };
+    file.required(Section::NodeGains, &parts.fits.iter().map(gain).collect::<Vec<i16>>());
+    if !parts.links.is_empty() {
+        indices(&mut file, Section::Links, parts.links, classes);
+    }
+    file.required(Section::Settings, &parts.settings.to_words());
+    Ok(ModelBuf::from_bytes(&file.finish()?)?)
+}
+
+const LOG2_E: f64 = core::f64::consts::LOG2_E;
+
+fn quantised_nodes(parts: &Parts<'_>) -> QuantisedRows {
+    let vectors: Vec<f32> = parts.fits.iter().flat_map(|fit| &fit.vector).copied().collect();
+    let vectors = Matrix::new(vectors, parts.rows.dim).expect("whole rows");
+    let biases: Vec<f32> = parts.fits.iter().map(|fit| fit.bias).collect();
+    QuantisedRows::round(&vectors, &biases, parts.rows.scale_exponent, parts.compensation)
+}
+
+/// Numbers as small floats with a common exponent.
+fn scales(values: &[f64]) -> (Vec<u16>, i32) {
+    // The exponent has room for shifts only to the left of the fixed point.
+    let largest = values.iter().fold(0.0, |m: f64, &v| m.max(v));
+    let least = -(Log2::FRACTION_BITS as i32 - 16);
+    let exponent =
+        if largest == 0.0 { -20 } else { (largest / f64::from(RowScale::MAX - (1 << 15))).log2().ceil() as i32 };
+    let exponent = exponent.clamp(-60, least);
+    let unit = f64::from(exponent).exp2();
+    let bits = |&value: &f64| RowScale::at_least((value / unit).round() as u32).map_or(0xffff, RowScale::to_bits);
+    (values.iter().map(bits).collect(), exponent)
+}
+
+/// Indices below `limit`, in sixteen bits where that is enough.
+fn indices(file: &mut FileWriter, section: Section, list: &[u32], limit: usize) {
+    if Indices::are_short(limit) {
+        let short: Vec<u16> = list.iter().map(|&index| index as u16).collect();
+        file.required(section, &short);
+    } else {
+        file.required(section, list);
+    }
+}

@@ -1,0 +1,232 @@
+//! Links: for each row the rows that are worth a look when it is good.
+//!
+//! Two kinds, taken in turn: rows that are high together for the calibration queries, and nearest neighbours by
+//! cosine. For classes that no calibration query reaches there is one pseudo-query each: a linear map from row to
+//! winning query, learned on the classes that do win, and scaled until the class wins.
+
+use nalgebra::DMatrix;
+use rayon::prelude::*;
+
+use super::hierarchy::Hierarchy;
+use super::predict::Layer;
+use crate::host::{Matrix, linear};
+
+/// How many of a query's best rows are linked with each other.
+const TOP: usize = 12;
+/// The weight of a pseudo-query beside a real one.
+const PSEUDO_WEIGHT: f32 = 0.3;
+/// Above this many rows, neighbours are looked for near by in the tree only, and pseudo-queries are left out.
+const BRUTE_FORCE: usize = 40_000;
+/// Rows that one block of queries is scored in.
+const BLOCK: usize = 64;
+
+/// `per_row` links for each row.
+pub fn links(
+    layer: &Layer<'_>,
+    metric: &Matrix,
+    hierarchy: &Hierarchy,
+    queries: Option<&Matrix>,
+    per_row: usize,
+) -> Vec<u32> {
+    let rows = layer.rows.rows();
+    let per_row = per_row.min(rows.saturating_sub(1));
+    let together = queries.map_or_else(|| vec![Vec::new(); rows], |queries| high_together(layer, queries));
+    let near = neighbours(metric, hierarchy, per_row);
+    together
+        .par_iter()
+        .zip(&near)
+        .enumerate()
+        .flat_map_iter(|(row, (together, near))| interleave(row as u32, together, near, per_row, rows))
+        .collect()
+}
+
+/// Alternates between the lists until there are enough.
+fn interleave(row: u32, together: &[u32], near: &[u32], count: usize, rows: usize) -> Vec<u32> {
+    let mut picked: Vec<u32> = Vec::with_capacity(count);
+    let longest = together.len().max(near.len());
+    let alternating = (0..longest).flat_map(|i| [together.get(i), near.get(i)]).flatten().copied();
+    // A tiny model may have too few of both: any other row fills up.
+    for candidate in alternating.chain(0..rows as u32) {
+        if picked.len() == count {
+            break;
+        }
+        if candidate != row && !picked.contains(&candidate) {
+            picked.push(candidate);
+        }
+    }
+    picked
+}
+
+/// For each row the rows that are high together with it, best first.
+fn high_together(layer: &Layer<'_>, queries: &Matrix) -> Vec<Vec<u32>> {
+    let rows = layer.rows.rows();
+    let mut pairs: Vec<(u32, u32, f32)> = Vec::new();
+    let tops = top_rows(layer, queries);
+    tops.iter().for_each(|top| add_pairs(top, 1.0, &mut pairs));
+    if rows <= BRUTE_FORCE {
+        if let Some(pseudo) = pseudo_queries(layer, queries, &tops) {
+            pseudo.iter().for_each(|top| add_pairs(top, PSEUDO_WEIGHT, &mut pairs));
+        }
+    }
+    pairs.par_sort_unstable_by_key(|&(a, b, _)| (a, b));
+    let mut lists: Vec<Vec<(u32, f32)>> = vec![Vec::new(); rows];
+    for (a, b, weight) in pairs {
+        match lists[a as usize].last_mut() {
+            Some((last, sum)) if *last == b => *sum += weight,
+            _ => lists[a as usize].push((b, weight)),
+        }
+    }
+    lists
+        .into_par_iter()
+        .map(|mut list| {
+            list.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
+            list.into_iter().map(|(row, _)| row).collect()
+        })
+        .collect()
+}
+
+fn add_pairs(top: &[u32], weight: f32, pairs: &mut Vec<(u32, u32, f32)>) {
+    for (i, &a) in top.iter().enumerate() {
+        for (j, &b) in top.iter().enumerate() {
+            if a != b {
+                pairs.push((a, b, weight / ((1 + i) * (1 + j)) as f32));
+            }
+        }
+    }
+}
+
+/// The best rows of each query.
+fn top_rows(layer: &Layer<'_>, queries: &Matrix) -> Vec<Vec<u32>> {
+    queries
+        .data()
+        .par_chunks(BLOCK * queries.cols())
+        .flat_map_iter(|block| {
+            let mut scores = linear::times_transposed(block, layer.rows.data(), queries.cols());
+            scores
+                .chunks_exact_mut(layer.rows.rows())
+                .map(|scores| {
+                    scores.iter_mut().zip(layer.biases).for_each(|(score, bias)| *score += bias);
+                    largest(scores, TOP)
+                })
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The places of the largest values, largest first.
+fn largest(values: &[f32], count: usize) -> Vec<u32> {
+    let mut best: Vec<u32> = Vec::with_capacity(count + 1);
+    let mut threshold = f32::NEG_INFINITY;
+    for (place, &value) in values.iter().enumerate() {
+        if best.len() < count || value > threshold {
+            let at = best.partition_point(|&other| values[other as usize] >= value);
+            best.insert(at, place as u32);
+            best.truncate(count);
+            threshold = values[best[best.len() - 1] as usize];
+        }
+    }
+    best
+}
+
+/// The best rows of one made-up query for each class that did not win often enough to be known.
+fn pseudo_queries(layer: &Layer<'_>, queries: &Matrix, tops: &[Vec<u32>]) -> Option<Vec<Vec<u32>>> {
+    let d = queries.cols();
+    let mut sums = vec![(vec![0.0f64; d], 0usize); layer.rows.rows()];
+    for (query, top) in queries.iter().zip(tops) {
+        let (sum, count) = &mut sums[top[0] as usize];
+        *count += 1;
+        sum.iter_mut().zip(query).for_each(|(sum, &x)| *sum += f64::from(x));
+    }
+    let winners: Vec<usize> = (0..sums.len()).filter(|&row| sums[row].1 > 0).collect();
+    if winners.len() < 8 {
+        return None;
+    }
+    // Ridge from [row, 1] to the mean winning query.
+    let p = d + 1;
+    let x =
+        DMatrix::from_fn(winners.len(), p, |i, j| if j < d { f64::from(layer.rows.row(winners[i])[j]) } else { 1.0 });
+    let y = DMatrix::from_fn(winners.len(), d, |i, j| sums[winners[i]].0[j] / sums[winners[i]].1 as f64);
+    let gram = x.transpose() * &x;
+    let ridge = gram.trace() / p as f64 * 0.05;
+    let map = (gram + DMatrix::identity(p, p) * ridge).cholesky()?.solve(&(x.transpose() * y));
+    let map: Vec<f32> = (0..p * d).map(|at| map[(at / d, at % d)] as f32).collect();
+    let augmented = linear::with_ones(layer.rows);
+    let made_up = linear::times(augmented.data(), &map, p);
+    let made_up = Matrix::new(made_up, d)?;
+    Some(scaled_until_won(layer, &made_up))
+}
+
+/// The best rows of each made-up query at the first scale at which its class wins; empty if it never does.
+fn scaled_until_won(layer: &Layer<'_>, made_up: &Matrix) -> Vec<Vec<u32>> {
+    const SCALES: [f32; 4] = [1.0, 1.5, 2.25, 3.5];
+    let mut found: Vec<Vec<u32>> = vec![Vec::new(); made_up.rows()];
+    let mut open: Vec<usize> = (0..made_up.rows()).collect();
+    for scale in SCALES {
+        let data: Vec<f32> = open.iter().flat_map(|&row| made_up.row(row)).map(|x| x * scale).collect();
+        let Some(queries) = Matrix::new(data, made_up.cols()) else {
+            break;
+        };
+        let tops = top_rows(layer, &queries);
+        let mut lost = Vec::new();
+        for (&row, top) in open.iter().zip(tops) {
+            if top[0] as usize == row { found[row] = top } else { lost.push(row) }
+        }
+        open = lost;
+    }
+    found
+}
+
+/// The nearest rows by cosine in the clustering metric, nearest first.
+fn neighbours(metric: &Matrix, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
+    let d = metric.cols();
+    let unit: Vec<f32> = metric
+        .data()
+        .par_chunks_exact(d)
+        .flat_map_iter(|row| {
+            let norm = linear::dot(row, row).sqrt().max(f32::MIN_POSITIVE);
+            row.iter().map(move |x| x / norm).collect::<Vec<_>>()
+        })
+        .collect();
+    regions(metric.rows(), hierarchy)
+        .into_par_iter()
+        .flat_map_iter(|(first, rows, from, among)| {
+            let others = &unit[from * d..][..among * d];
+            (first..first + rows)
+                .step_by(BLOCK)
+                .flat_map(|start| {
+                    let block = BLOCK.min(first + rows - start);
+                    let mut products = linear::times_transposed(&unit[start * d..][..block * d], others, d);
+                    products
+                        .chunks_exact_mut(among)
+                        .enumerate()
+                        .map(|(i, products)| {
+                            products[start + i - from] = f32::NEG_INFINITY;
+                            largest(products, count).into_iter().map(|at| at + from as u32).collect()
+                        })
+                        .collect::<Vec<Vec<u32>>>()
+                })
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Where to look for the neighbours of which rows: (first row, rows, first of those looked at, how many).
+fn regions(rows: usize, hierarchy: &Hierarchy) -> Vec<(usize, usize, usize, usize)> {
+    if rows <= BRUTE_FORCE {
+        return (0..rows).step_by(BLOCK).map(|first| (first, BLOCK.min(rows - first), 0, rows)).collect();
+    }
+    // The highest nodes below a size: together they cover all rows, in order.
+    const REGION: usize = 2048;
+    let mut found: Vec<_> = Vec::new();
+    let mut open: Vec<usize> = (0..hierarchy.top).collect();
+    while let Some(node) = open.pop() {
+        let span = hierarchy.spans[node];
+        if span.rows <= REGION || span.is_leaf() {
+            found.push((span.first_row, span.rows, span.first_row, span.rows));
+        } else {
+            open.extend(span.first_child..span.first_child + span.children);
+        }
+    }
+    found.sort_unstable();
+    found
+}

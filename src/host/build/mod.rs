@@ -1,0 +1,198 @@
+//! From a weight matrix to a model file: quantise, cluster, predict, link, measure, write.
+//!
+//! ```text
+//! weights, biases, calibration queries
+//!   → quantise   int8 rows whose rounding errors make up for each other in the scores
+//!   → hierarchy  k-means tree in the metric of the queries, rows reordered leaf by leaf
+//!   → predict    each node's log-mass: moments and a learned linear correction
+//!   → links      rows that are high together, nearest neighbours
+//!   → tune       budgets and settings measured on queries held out
+//!   → assemble   one file
+//! ```
+
+mod assemble;
+mod hierarchy;
+mod kmeans;
+mod links;
+mod metric;
+mod plan;
+mod predict;
+mod tune;
+
+use nalgebra::DMatrix;
+
+use super::measure;
+use super::quantise::{self, Compensation, QuantisedRows};
+use super::{BuildError, Matrix, linear};
+use crate::format::{ModelBuf, Settings};
+use assemble::Parts;
+use hierarchy::Hierarchy;
+pub use plan::{Plan, Targets};
+use predict::{Layer, Lesson};
+pub use tune::{Trial, TrialResult};
+
+/// What is being built, for whoever shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Rounding the rows.
+    Quantise,
+    /// Trying settings: this one of so many.
+    Try(usize, usize),
+    /// Building the index with the settings that were chosen.
+    Finish,
+}
+
+/// A finished model and how its settings were found.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The file.
+    pub model: ModelBuf,
+    /// The settings that were chosen.
+    pub plan: Plan,
+    /// Everything that was tried, in order; the chosen one is the best.
+    pub trials: Vec<Trial>,
+    /// What the held-out queries showed with the chosen settings.
+    pub expected: TrialResult,
+}
+
+/// Builds a model.
+///
+/// With calibration queries the index follows them and the settings are chosen on a third of them held out. Without,
+/// it is [`Plan::default`], and the rows themselves stand in for queries where something has to be measured.
+///
+/// # Errors
+/// [`BuildError`], if the weights or queries can't make a model.
+pub fn build(
+    weights: &Matrix,
+    biases: &[f32],
+    calibration: Option<&Matrix>,
+    targets: &Targets,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<Built, BuildError> {
+    quantise::check(weights, biases)?;
+    check_queries(weights, calibration)?;
+    progress(Stage::Quantise);
+    let source = Source::new(weights, biases, calibration);
+    let plans = targets.plans(calibration.is_some());
+    let (fit, held) = match calibration {
+        Some(queries) => split(queries),
+        None => (None, stand_ins(weights, targets.seed)),
+    };
+    let mut trials: Vec<Trial> = Vec::new();
+    for (i, plan) in plans.iter().enumerate() {
+        progress(Stage::Try(i + 1, plans.len()));
+        let index = Index::build(&source, plan, fit.as_ref(), &held, targets.seed);
+        trials.extend(tune::trials(&index, plan, targets, &held)?);
+    }
+    let best = trials.iter().min_by(|a, b| a.result.cost().total_cmp(&b.result.cost())).expect("a plan").clone();
+    progress(Stage::Finish);
+    let all = if fit.is_some() { calibration } else { None };
+    let index = Index::build(&source, &best.plan, all, calibration.unwrap_or(&held), targets.seed);
+    let model = index.assemble(best.settings())?;
+    Ok(Built { model, plan: best.plan, expected: best.result.clone(), trials })
+}
+
+/// The layer as it will be in the file, before any order, and what the queries say about all of it.
+struct Source {
+    rows: QuantisedRows,
+    weights: Matrix,
+    biases: Vec<f32>,
+    moment: Option<DMatrix<f64>>,
+    compensation: Option<Compensation>,
+}
+
+impl Source {
+    fn new(weights: &Matrix, biases: &[f32], calibration: Option<&Matrix>) -> Self {
+        let moment = calibration.map(|queries| linear::second_moment(&linear::with_ones(queries)));
+        let compensation = moment.as_ref().and_then(Compensation::new);
+        // Two bits of room: the vectors of the nodes may be larger than any row.
+        let exponent = quantise::scale_exponent(quantise::peak(weights.data())) + 2;
+        let rows = QuantisedRows::round(weights, biases, exponent, compensation.as_ref());
+        let (weights, biases) = rows.dequantised();
+        Self { rows, weights, biases, moment, compensation }
+    }
+}
+
+/// An index without settings.
+struct Index<'a> {
+    source: &'a Source,
+    hierarchy: Hierarchy,
+    rows: QuantisedRows,
+    fits: Vec<predict::NodeFit>,
+    form: (f32, f32),
+    links: Vec<u32>,
+}
+
+impl<'a> Index<'a> {
+    /// `lesson` are the queries to learn from, if any; `like` are queries as they will come.
+    fn build(source: &'a Source, plan: &Plan, lesson: Option<&Matrix>, like: &Matrix, seed: u64) -> Self {
+        let augmented = linear::with_column(&source.weights, |row| source.biases[row]);
+        let close = metric::blended(&augmented, source.moment.as_ref(), plan.blend);
+        let hierarchy = Hierarchy::build(&close, plan.branching, plan.leaf, seed);
+        let order = &hierarchy.order;
+        let weights = source.weights.reordered(order);
+        let biases: Vec<f32> = order.iter().map(|&i| source.biases[i as usize]).collect();
+        let layer = Layer { rows: &weights, biases: &biases };
+        // Squared distances in this metric are variances of scores over the queries.
+        let moment = source.moment.clone().unwrap_or_else(|| linear::second_moment(&linear::with_ones(like)));
+        let scores = metric::blended(&augmented.reordered(order), Some(&moment), 1.0);
+        let mut fits = predict::moments(&layer, &scores, &hierarchy);
+        let form = predict::fit_form(&layer, &hierarchy, &fits, like);
+        if let Some(lesson) = lesson.filter(|_| plan.learn) {
+            let shape = crate::tree::Form { constant: form.0, slope: form.1, curve_exponent: 0, frozen_exponent: 0 };
+            if let Some(lesson) = Lesson::new(lesson, &shape) {
+                predict::learn(&layer, &hierarchy, &lesson, &mut fits);
+            }
+        }
+        let links = links::links(&layer, &close.reordered(order), &hierarchy, lesson, plan.links);
+        let rows = source.rows.reordered(order);
+        Self { source, hierarchy, rows, fits, form, links }
+    }
+
+    fn assemble(&self, settings: Settings) -> Result<ModelBuf, BuildError> {
+        assemble::assemble(&Parts {
+            rows: &self.rows,
+            order: &self.hierarchy.order,
+            hierarchy: &self.hierarchy,
+            fits: &self.fits,
+            form: self.form,
+            compensation: self.source.compensation.as_ref(),
+            links: &self.links,
+            settings,
+        })
+    }
+}
+
+fn check_queries(weights: &Matrix, queries: Option<&Matrix>) -> Result<(), BuildError> {
+    let Some(queries) = queries else { return Ok(()) };
+    if queries.cols() != weights.cols() {
+        return Err(BuildError::QueryDimension { rows: weights.cols(), queries: queries.cols() });
+    }
+    match queries.data().iter().position(|x| !x.is_finite()) {
+        Some(at) => Err(BuildError::Query { query: at / queries.cols(), column: at % queries.cols() }),
+        None => Ok(()),
+    }
+}
+
+/// The first two thirds to learn from, the last to measure on: neighbours in a recording stay together. With few
+/// queries nothing is learned from them, and all of them are used to measure.
+fn split(queries: &Matrix) -> (Option<Matrix>, Matrix) {
+    const FEW: usize = 64;
+    if queries.rows() < FEW {
+        return (None, queries.clone());
+    }
+    let first = queries.rows() * 2 / 3;
+    let part = |data: &[f32]| Matrix::new(data.to_vec(), queries.cols()).expect("whole rows");
+    let (learn, hold) = queries.data().split_at(first * queries.cols());
+    (Some(part(learn)), part(hold))
+}
+
+/// Rows in the place of queries.
+fn stand_ins(weights: &Matrix, seed: u64) -> Matrix {
+    const COUNT: usize = 500;
+    let step = (weights.rows() / COUNT).max(1);
+    let first = seed as usize % step;
+    let picked: Vec<u32> = (first..weights.rows()).step_by(step).take(COUNT).map(|row| row as u32).collect();
+    weights.reordered(&picked)
+}

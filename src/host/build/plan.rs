@@ -1,0 +1,60 @@
+//! What can be chosen, and what is asked for.
+
+/// The choices that shape an index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// How far the clustering metric follows the queries: 0 not at all, 1 entirely.
+    pub blend: f32,
+    /// Children of a node.
+    pub branching: usize,
+    /// Rows of a leaf.
+    pub leaf: usize,
+    /// Whether the nodes' predictions are corrected by what the queries teach.
+    pub learn: bool,
+    /// Links of a row.
+    pub links: usize,
+}
+
+impl Default for Plan {
+    /// What is used without calibration queries.
+    fn default() -> Self {
+        Self { blend: 0.0, branching: 16, leaf: 16, learn: false, links: 6 }
+    }
+}
+
+/// What a model is built for.
+#[derive(Clone, Debug)]
+pub struct Targets {
+    /// Mean work to aim for, as a share of N.
+    pub work: f32,
+    /// The hard cap, as a share of N.
+    pub cap: f32,
+    /// The seed of everything that is random.
+    pub seed: u64,
+    /// The plans to try; a built-in list if there are none.
+    pub plans: Vec<Plan>,
+}
+
+impl Default for Targets {
+    fn default() -> Self {
+        Self { work: 0.04, cap: 0.16, seed: 1, plans: Vec::new() }
+    }
+}
+
+impl Targets {
+    pub(super) fn plans(&self, calibrated: bool) -> Vec<Plan> {
+        if !self.plans.is_empty() {
+            return self.plans.clone();
+        }
+        if !calibrated {
+            return vec![Plan::default()];
+        }
+        let mut plans = Vec::new();
+        for blend in [0.125, 0.25] {
+            for (branching, leaf) in [(8, 8), (16, 16), (32, 16)] {
+                plans.push(Plan { blend, branching, leaf, learn: true, links: 8 });
+            }
+        }
+        plans
+    }
+}

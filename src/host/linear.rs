@@ -1,0 +1,110 @@
+//! The little linear algebra that building needs: products, second moments, powers of a symmetric matrix, ridge.
+
+use nalgebra::{DMatrix, SymmetricEigen};
+
+use super::Matrix;
+
+/// `a · bᵀ`, row-major: the scores of the queries `a` for the rows `b`, both with rows of `cols` values.
+pub fn times_transposed(a: &[f32], b: &[f32], cols: usize) -> Vec<f32> {
+    let (m, n) = (a.len() / cols, b.len() / cols);
+    let mut out = vec![0.0f32; m * n];
+    product(m, cols, n, a, (cols, 1), b, (1, cols), &mut out);
+    out
+}
+
+/// `a · b` for row-major `a` (rows of `inner` values) and `b` (`inner` rows).
+pub fn times(a: &[f32], b: &[f32], inner: usize) -> Vec<f32> {
+    let (m, n) = (a.len() / inner, b.len() / inner);
+    let mut out = vec![0.0f32; m * n];
+    product(m, inner, n, a, (inner, 1), b, (n, 1), &mut out);
+    out
+}
+
+/// `aᵀ · b` for row-major `a` and `b` with the same number of rows.
+pub fn transposed_times(a: &[f32], a_cols: usize, b: &[f32], b_cols: usize) -> Vec<f32> {
+    let rows = a.len() / a_cols;
+    let mut out = vec![0.0f32; a_cols * b_cols];
+    product(a_cols, rows, b_cols, a, (1, a_cols), b, (b_cols, 1), &mut out);
+    out
+}
+
+#[allow(clippy::too_many_arguments, reason = "the shape of a general matrix product")]
+#[allow(unsafe_code)]
+fn product(
+    m: usize,
+    k: usize,
+    n: usize,
+    a: &[f32],
+    a_strides: (usize, usize),
+    b: &[f32],
+    b_strides: (usize, usize),
+    out: &mut [f32],
+) {
+    assert!(a.len() >= m * k && b.len() >= k * n && out.len() >= m * n, "operands have their sizes");
+    // SAFETY: the assertion above covers every element that dense strides of an m×k, a k×n and an m×n matrix reach.
+    unsafe {
+        matrixmultiply::sgemm(
+            m,
+            k,
+            n,
+            1.0,
+            a.as_ptr(),
+            a_strides.0 as isize,
+            a_strides.1 as isize,
+            b.as_ptr(),
+            b_strides.0 as isize,
+            b_strides.1 as isize,
+            0.0,
+            out.as_mut_ptr(),
+            n as isize,
+            1,
+        );
+    }
+}
+
+/// XᵀX / rows.
+pub fn second_moment(x: &Matrix) -> DMatrix<f64> {
+    let (rows, d) = (x.rows().max(1), x.cols());
+    let sums = transposed_times(x.data(), d, x.data(), d);
+    DMatrix::from_fn(d, d, |i, j| f64::from(sums[i * d + j]) / rows as f64)
+}
+
+/// The matrix with a column of ones behind it: the bias as a coordinate.
+pub fn with_ones(x: &Matrix) -> Matrix {
+    with_column(x, |_| 1.0)
+}
+
+/// The matrix with one more column.
+pub fn with_column(x: &Matrix, value: impl Fn(usize) -> f32) -> Matrix {
+    let mut data = Vec::with_capacity(x.rows() * (x.cols() + 1));
+    for (i, row) in x.iter().enumerate() {
+        data.extend_from_slice(row);
+        data.push(value(i));
+    }
+    Matrix::new(data, x.cols() + 1).expect("whole rows")
+}
+
+/// S^power for a symmetric, positive matrix; eigenvalues below a millionth of the largest are lifted to that.
+pub fn power(s: &DMatrix<f64>, power: f64) -> Vec<f32> {
+    let eigen = SymmetricEigen::new(s.clone());
+    let floor = eigen.eigenvalues.max().max(f64::MIN_POSITIVE) * 1e-6;
+    let scaled = DMatrix::from_fn(s.nrows(), s.ncols(), |i, j| {
+        eigen.eigenvectors[(i, j)] * eigen.eigenvalues[j].max(floor).powf(power)
+    });
+    let result = scaled * eigen.eigenvectors.transpose();
+    (0..s.nrows()).flat_map(|i| (0..s.ncols()).map(move |j| (i, j))).map(|at| result[at] as f32).collect()
+}
+
+/// Σ a·b.
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// ln Σ exp.
+pub fn log_sum_exp(values: &[f32]) -> f32 {
+    let max = values.iter().fold(f32::NEG_INFINITY, |m, &v| m.max(v));
+    if max == f32::NEG_INFINITY {
+        return max;
+    }
+    max + values.iter().map(|v| (v - max).exp()).sum::<f32>().ln()
+}

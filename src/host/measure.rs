@@ -1,0 +1,122 @@
+//! How far the classifier's answers are from the exact ones, on given queries.
+
+use heapless::binary_heap::{BinaryHeap, Max};
+use rayon::prelude::*;
+
+use super::Matrix;
+use crate::Error;
+use crate::estimators::moments::{self, Fields};
+use crate::estimators::top::{Candidate, Top};
+use crate::format::Model;
+use crate::math::Log2;
+use crate::rows::QueryBuffer;
+use crate::search::{Budget, Buffers, Unopened};
+
+/// The widest query of any model.
+const WIDEST: usize = crate::kernels::MAX_DIM;
+/// More unopened nodes than any search on a host leaves.
+const FRONTIER: usize = 1 << 14;
+
+/// The exact answer to a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Truth {
+    /// ln Z.
+    pub log_z: f32,
+    /// The best class and its score.
+    pub best: Candidate,
+}
+
+/// Memory for one thread's searches, for a model of any size.
+pub struct HostScratch {
+    query: Box<QueryBuffer<WIDEST>>,
+    seen: Vec<u32>,
+    frontier: Box<BinaryHeap<Unopened, Max, FRONTIER>>,
+}
+
+impl HostScratch {
+    /// Memory for a model.
+    pub fn new(model: &Model<'_>) -> Self {
+        Self {
+            query: Box::new(QueryBuffer::empty()),
+            seen: vec![0; crate::seen_words(model.classes())],
+            frontier: Box::default(),
+        }
+    }
+}
+
+/// The exact answers to all queries.
+///
+/// # Errors
+/// [`Error`], for the first query that the model refuses.
+pub fn truths(model: &Model<'_>, queries: &Matrix) -> Result<Vec<Truth>, Error> {
+    each_query(model, queries, |_, scratch| {
+        let answer = crate::exact::<1>(model, &*scratch.query);
+        let best = answer.top.first().map_or(Candidate { class: 0, score: Log2::MIN }, |ranked| Candidate {
+            class: ranked.class,
+            score: ranked.score,
+        });
+        Truth { log_z: answer.log_z(), best }
+    })
+}
+
+/// What the search found for one query.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// ln of the near and the far field, the latter without its factor.
+    pub near: f32,
+    /// See `near`.
+    pub far: f32,
+    /// The best score found.
+    pub best: Log2,
+    /// Row-equivalents.
+    pub work: u32,
+    /// Unopened nodes at the end.
+    pub unopened: u32,
+}
+
+impl Outcome {
+    /// ln Ẑ with a factor on the far field.
+    pub fn log_z(&self, far_factor: f32) -> f32 {
+        super::linear::log_sum_exp(&[self.near, self.far + far_factor])
+    }
+}
+
+/// Searches for all queries with a budget.
+///
+/// # Errors
+/// [`Error`], for the first query that the model refuses, or [`Error::NoIndex`].
+pub fn outcomes(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<Vec<Outcome>, Error> {
+    let tree = model.tree().ok_or(Error::NoIndex)?;
+    each_query(model, queries, |_, HostScratch { query, seen, frontier }| {
+        let mut list = heapless::Vec::<Candidate, 1>::new();
+        let buffers = Buffers { seen, frontier: &mut **frontier };
+        let Fields { near, far, work, unopened } =
+            moments::fields(model, tree, query, budget, Log2::default(), buffers, &mut Top::new(&mut list));
+        Outcome {
+            near: near.ln(),
+            far: far.ln(),
+            best: list.first().map_or(Log2::MIN, |candidate| candidate.score),
+            work: work.row_equivalents(),
+            unopened: unopened as u32,
+        }
+    })
+}
+
+fn each_query<T: Send>(
+    model: &Model<'_>,
+    queries: &Matrix,
+    answer: impl Fn(usize, &mut HostScratch) -> T + Sync,
+) -> Result<Vec<T>, Error> {
+    queries
+        .data()
+        .par_chunks_exact(queries.cols())
+        .enumerate()
+        .map_init(
+            || HostScratch::new(model),
+            |scratch, (i, values)| {
+                scratch.query.set(model, values)?;
+                Ok(answer(i, scratch))
+            },
+        )
+        .collect()
+}
