@@ -3,12 +3,13 @@
 use heapless::Vec;
 
 use crate::Error;
-use crate::estimators::moments;
 use crate::estimators::top::{Candidate, Top};
+use crate::estimators::{certified, moments};
 use crate::format::{Model, Settings};
+use crate::math::LogSum;
 use crate::prediction::Prediction;
 use crate::rows::Query;
-use crate::search::{Budget, Scratch};
+use crate::search::{self, Budget, Scratch, Work};
 use crate::tree::Tree;
 
 /// Classifies queries within a budget.
@@ -68,10 +69,7 @@ impl<'m> Classifier<'m> {
         query: &Query,
         scratch: &mut Scratch<WORDS, NODES>,
     ) -> Result<Prediction<K>, Error> {
-        let needed = crate::seen_words(self.model.classes());
-        if WORDS < needed {
-            return Err(Error::Capacity(needed as u32));
-        }
+        self.check_capacity(WORDS)?;
         let mut list = Vec::<Candidate, K>::new();
         let fields = moments::fields(
             &self.model,
@@ -83,7 +81,54 @@ impl<'m> Classifier<'m> {
             &mut Top::new(&mut list),
         );
         let mut z = fields.near;
-        z.add_sum(&fields.far);
+        if query.norm() > 0.0 {
+            z.add_sum(&fields.far);
+        } else {
+            z = LogSum::new();
+            z.add(self.settings.log_z_of_zero);
+        }
         Ok(Prediction::estimated(&list, z, &fields, &self.settings))
+    }
+
+    /// ln of what the exact Z of the model is at least and at most, for certain, from a search within the budget.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] if the scratch memory is too small, [`Error::NoBounds`] if the model was written without
+    /// bounds.
+    pub fn certified_log_z<const WORDS: usize, const NODES: usize>(
+        &self,
+        query: &Query,
+        scratch: &mut Scratch<WORDS, NODES>,
+    ) -> Result<(f32, f32), Error> {
+        self.check_capacity(WORDS)?;
+        self.check_bounds()?;
+        let mut none = Vec::<Candidate, 0>::new();
+        let top = &mut Top::new(&mut none);
+        let found = search::best_first(&self.model, &self.tree, query, &self.budget, scratch.buffers(), top);
+        certified::interval(&self.tree, query, &found)
+    }
+
+    /// The true top `K` classes of the model, by branch and bound: the cap of the budget does not hold here.
+    ///
+    /// # Errors
+    /// As [`Classifier::certified_log_z`].
+    pub fn certain_top<const K: usize, const WORDS: usize, const NODES: usize>(
+        &self,
+        query: &Query,
+        scratch: &mut Scratch<WORDS, NODES>,
+    ) -> Result<(Vec<Candidate, K>, Work), Error> {
+        self.check_bounds()?;
+        let mut list = Vec::new();
+        let work = search::certain_top(&self.model, &self.tree, query, scratch.buffers(), &mut Top::new(&mut list));
+        Ok((list, work))
+    }
+
+    fn check_capacity(&self, words: usize) -> Result<(), Error> {
+        let needed = crate::seen_words(self.model.classes());
+        if words < needed { Err(Error::Capacity(needed as u32)) } else { Ok(()) }
+    }
+
+    fn check_bounds(&self) -> Result<(), Error> {
+        if self.tree.has_bounds() { Ok(()) } else { Err(Error::NoBounds) }
     }
 }

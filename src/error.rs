@@ -43,6 +43,8 @@ pub enum Error {
     NoSuchClass,
     /// The model file has no tree, or no settings, to classify with.
     NoIndex,
+    /// The model file does not say what is certain about its nodes.
+    NoBounds,
     /// The budget does not even reach the top of the tree: the cap that it needs.
     Budget(u32),
 }
@@ -70,6 +72,7 @@ impl fmt::Display for Error {
             }
             Self::NoSuchClass => f.write_str("there is no such class"),
             Self::NoIndex => f.write_str("the model file has no index: build it with one, or use Exact"),
+            Self::NoBounds => f.write_str("the model file has no node bounds: build it with them"),
             Self::Budget(needed) => write!(f, "the budget is too small: a cap of at least {needed} is needed"),
         }
     }

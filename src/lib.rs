@@ -28,7 +28,7 @@ pub mod host;
 
 pub use classifier::Classifier;
 pub use error::Error;
-pub use estimators::exact;
+pub use estimators::{Candidate, exact};
 pub use format::Model;
 pub use prediction::{Prediction, Ranked};
 pub use rows::{Query, QueryBuffer};

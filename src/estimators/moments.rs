@@ -8,7 +8,8 @@ use super::top::Top;
 use crate::format::Model;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
-use crate::search::{Budget, Buffers, Found, Work, best_first};
+pub(crate) use crate::search::Found;
+use crate::search::{Budget, Buffers, Work, best_first};
 use crate::tree::Tree;
 
 /// Near field and far field of one query.

@@ -35,6 +35,11 @@ impl<'a> Top<'a> {
         Self { list, threshold }
     }
 
+    /// What a score has to reach to be among the best.
+    pub fn threshold(&self) -> Log2 {
+        self.threshold
+    }
+
     #[inline]
     pub fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2) {
         if score >= self.threshold {

@@ -33,6 +33,7 @@
 //! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
 //! | 12 | links | the same number of row indices for each row |
+//! | 13 | node bounds | 5 × u16 a node, see [`Bounds`](crate::tree::Bounds) |
 //! | 16 | node gains | i16 a node: ln of what opening it is worth beside its mass |
 //! | 14 | settings | 16 × u32, see [`Settings`] |
 //!

@@ -192,6 +192,10 @@ fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
     let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;
     let spreads = numbers(header, Section::NodeSpreads, Some(len))?;
     let gains = numbers(header, Section::NodeGains, Some(len))?;
-    let tree = Tree::new(nodes, spans, spreads, gains, info);
+    let bounds = match header.section(Section::NodeBounds) {
+        Some(_) => Some(numbers(header, Section::NodeBounds, Some(len))?),
+        None => None,
+    };
+    let tree = Tree::new(nodes, spans, spreads, gains, bounds, info);
     tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
 }

@@ -14,6 +14,8 @@ pub struct Settings {
     pub temperature: f32,
     /// Room for unopened nodes that no calibration query went beyond.
     pub frontier: u32,
+    /// log₂ Σ exp bias: the answer to a query of zeros, which no prediction has to guess.
+    pub log_z_of_zero: Log2,
     /// |ln Ẑ − ln Z| is at most `quantile · (far share + FLOOR)` for 50, 80, 90, 95 and 99 % of the queries.
     pub quantiles: [f32; 5],
 }
@@ -36,6 +38,7 @@ impl Settings {
             far_factor: Log2::from_bits(words[3] as i32),
             temperature: f32::from_bits(words[4]),
             frontier: words[5],
+            log_z_of_zero: Log2::from_bits(words[11] as i32),
             quantiles: core::array::from_fn(|i| f32::from_bits(words[6 + i])),
         }
     }
@@ -44,10 +47,11 @@ impl Settings {
     #[cfg(feature = "alloc")]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         let mut words = [0; Self::WORDS];
-        let Self { budget, far_factor, temperature, frontier, quantiles } = self;
+        let Self { budget, far_factor, temperature, frontier, log_z_of_zero, quantiles } = self;
         words[..3].copy_from_slice(&[budget.cap, budget.epsilon.to_bits(), budget.expand]);
         words[3..6].copy_from_slice(&[far_factor.to_bits() as u32, temperature.to_bits(), frontier]);
         words[6..11].copy_from_slice(&quantiles.map(f32::to_bits));
+        words[11] = log_z_of_zero.to_bits() as u32;
         words
     }
 

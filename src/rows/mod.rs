@@ -4,6 +4,7 @@ mod query;
 mod scale;
 mod table;
 
+pub(crate) use query::SCORE_LIMIT;
 pub use query::{Query, QueryBuffer};
 pub use scale::RowScale;
 pub use table::RowTable;

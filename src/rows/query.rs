@@ -40,7 +40,7 @@ pub struct Query<S: ?Sized = [i16]> {
 pub type QueryBuffer<const D: usize> = Query<[i16; D]>;
 
 /// Scores from the rows stay below this; the rest of the range belongs to the biases.
-const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
+pub(crate) const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
 
 impl<const D: usize> QueryBuffer<D> {
     /// Quantises a query.

@@ -10,12 +10,14 @@
 mod best;
 mod best_first;
 mod budget;
+mod certain_top;
 mod frontier;
 mod scratch;
 mod seen;
 
 pub(crate) use best_first::{Found, best_first};
 pub use budget::{Budget, Work};
+pub(crate) use certain_top::certain_top;
 pub(crate) use frontier::{Frontier, Unopened};
 pub(crate) use scratch::Buffers;
 pub use scratch::{Scratch, seen_words};

@@ -18,7 +18,7 @@ pub const fn seen_words(classes: usize) -> usize {
 /// use zhat::{Scratch, seen_words};
 ///
 /// let scratch = Scratch::<{ seen_words(10_000) }, 320>::new();
-/// assert_eq!(core::mem::size_of_val(&scratch), 313 * 4 + 320 * 8 + 4);
+/// assert!(size_of_val(&scratch) < 4 * 1024);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Scratch<const WORDS: usize, const NODES: usize> {

@@ -12,9 +12,11 @@
 //! there. w and b are the mean of the rows, or the linear function of the query that fits the true log-mass best on
 //! the calibration queries: it costs the same dot product.
 
+mod bounds;
 mod span;
 mod spread;
 
+pub use bounds::Bounds;
 pub use span::Span;
 pub use spread::{Form, Spread};
 
@@ -30,6 +32,7 @@ pub struct Tree<'a> {
     spans: Indices<'a>,
     spreads: &'a [[u16; 3]],
     gains: &'a [i16],
+    bounds: Option<&'a [[u16; Bounds::FIELDS]]>,
     top: usize,
     form: Form,
 }
@@ -46,12 +49,13 @@ impl<'a> Tree<'a> {
         spans: Indices<'a>,
         spreads: &'a [[u16; 3]],
         gains: &'a [i16],
+        bounds: Option<&'a [[u16; Bounds::FIELDS]]>,
         info: &[u32; INFO_WORDS],
     ) -> Option<Self> {
         let form = Form::from_words([info[1], info[2], info[3], info[4]]);
         let fits =
             spans.len() == nodes.len() * Span::FIELDS && spreads.len() == nodes.len() && gains.len() == nodes.len();
-        fits.then_some(Self { nodes, spans, spreads, gains, top: info[0] as usize, form })
+        fits.then_some(Self { nodes, spans, spreads, gains, bounds, top: info[0] as usize, form })
     }
 
     /// The number of nodes.
@@ -78,6 +82,16 @@ impl<'a> Tree<'a> {
     #[inline]
     pub fn span(&self, node: usize) -> Span {
         Span::read(&self.spans, node)
+    }
+
+    /// Whether the file says what is certain about the nodes.
+    pub fn has_bounds(&self) -> bool {
+        self.bounds.is_some()
+    }
+
+    /// What is certain about a node; nothing useful where the file does not say.
+    pub fn bounds(&self, node: usize) -> Bounds {
+        self.bounds.and_then(|bounds| bounds.get(node)).copied().map(Bounds::from_words).unwrap_or_default()
     }
 
     /// The shape of the spread for a query.
@@ -113,6 +127,12 @@ impl<'a> Tree<'a> {
         Log2::from_bits(priority.to_bits().saturating_sub(self.gain(node).to_bits()))
     }
 
+    /// The node's score, without its spread, from its log-mass.
+    pub(crate) fn score_of(&self, mass: Log2, node: usize, spread: &Spread) -> Log2 {
+        let numbers = self.spreads.get(node).copied().unwrap_or([0; 3]);
+        Log2::from_bits(mass.to_bits().saturating_sub(spread.of_node(numbers).to_bits()))
+    }
+
     #[inline]
     fn gain(&self, node: usize) -> Log2 {
         let gain = i32::from(self.gains.get(node).copied().unwrap_or(0));
@@ -124,6 +144,9 @@ impl<'a> Tree<'a> {
         let wrong = Err(Error::SectionContent(crate::format::Section::NodeSpans.kind()));
         if self.top == 0 || self.top > self.len() || !self.form.is_sound() {
             return wrong;
+        }
+        if (0..self.len()).any(|node| !self.bounds(node).is_sound()) {
+            return Err(Error::SectionContent(crate::format::Section::NodeBounds.kind()));
         }
         // The children of all nodes, one family after the other, are exactly the nodes behind the top ones.
         let mut next_child = self.top;

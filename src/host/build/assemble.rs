@@ -7,7 +7,7 @@ use crate::host::quantise::{Compensation, QuantisedRows};
 use crate::host::{BuildError, Matrix};
 use crate::math::Log2;
 use crate::rows::RowScale;
-use crate::tree::{Form, GAIN_BITS, INFO_WORDS, Spread};
+use crate::tree::{Bounds, Form, GAIN_BITS, INFO_WORDS, Spread};
 
 /// All that a file is made of.
 pub struct Parts<'a> {
@@ -25,6 +25,8 @@ pub struct Parts<'a> {
     pub compensation: Option<&'a Compensation>,
     /// The same number of row indices for each row; may be empty.
     pub links: &'a [u32],
+    /// What is certain about the nodes, given their vectors as rounded; may be left out.
+    pub bounds: Option<&'a dyn Fn(&QuantisedRows) -> Vec<Bounds>>,
     /// What the classifier is to use.
     pub settings: Settings,
 }
@@ -62,6 +64,10 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
         (f64::from(fit.gain) * LOG2_E * f64::from(1 << GAIN_BITS)).round().clamp(-32768.0, 32767.0) as i16
     };
     file.required(Section::NodeGains, &parts.fits.iter().map(gain).collect::<Vec<i16>>());
+    if let Some(bounds) = parts.bounds {
+        let words: Vec<u16> = bounds(&nodes).iter().flat_map(|bounds| bounds.to_words()).collect();
+        file.optional(Section::NodeBounds, &words);
+    }
     if !parts.links.is_empty() {
         indices(&mut file, Section::Links, parts.links, classes);
     }

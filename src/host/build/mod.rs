@@ -11,6 +11,7 @@
 //! ```
 
 mod assemble;
+mod bounds;
 mod hierarchy;
 mod kmeans;
 mod links;
@@ -25,6 +26,7 @@ use super::measure;
 use super::quantise::{self, Compensation, QuantisedRows};
 use super::{BuildError, Matrix, linear};
 use crate::format::{ModelBuf, Settings};
+use crate::math::Log2;
 use assemble::Parts;
 use hierarchy::Hierarchy;
 pub use plan::{Plan, Targets};
@@ -89,7 +91,8 @@ pub fn build(
     progress(Stage::Finish);
     let all = if fit.is_some() { calibration } else { None };
     let index = Index::build(&source, &best.plan, all, calibration.unwrap_or(&held), targets.seed);
-    let model = index.assemble(best.settings())?;
+    let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.biases));
+    let model = index.assemble(best.settings(log_z_of_zero))?;
     Ok(Built { model, plan: best.plan, expected: best.result.clone(), trials })
 }
 
@@ -151,7 +154,9 @@ impl<'a> Index<'a> {
     }
 
     fn assemble(&self, settings: Settings) -> Result<ModelBuf, BuildError> {
+        let bounds = |nodes: &QuantisedRows| bounds::bounds(&self.rows, &self.hierarchy, nodes);
         assemble::assemble(&Parts {
+            bounds: Some(&bounds),
             rows: &self.rows,
             order: &self.hierarchy.order,
             hierarchy: &self.hierarchy,
@@ -188,11 +193,16 @@ fn split(queries: &Matrix) -> (Option<Matrix>, Matrix) {
     (Some(part(learn)), part(hold))
 }
 
-/// Rows in the place of queries.
+/// Rows in the place of queries: evenly taken, less those so large that no model would take them for a query.
 fn stand_ins(weights: &Matrix, seed: u64) -> Matrix {
     const COUNT: usize = 500;
     let step = (weights.rows() / COUNT).max(1);
     let first = seed as usize % step;
-    let picked: Vec<u32> = (first..weights.rows()).step_by(step).take(COUNT).map(|row| row as u32).collect();
-    weights.reordered(&picked)
+    let norm = |row: usize| linear::dot(weights.row(row), weights.row(row)).sqrt();
+    let largest = (0..weights.rows()).map(norm).fold(0.0, f32::max);
+    let small = |&row: &usize| norm(row) * largest < crate::rows::SCORE_LIMIT * 0.9;
+    let picked = (first..weights.rows()).step_by(step).filter(small).take(COUNT);
+    let data: Vec<f32> = picked.flat_map(|row| weights.row(row)).copied().collect();
+    let nothing = vec![0.0; weights.cols()];
+    Matrix::new(if data.is_empty() { nothing } else { data }, weights.cols()).expect("whole rows")
 }

@@ -18,7 +18,7 @@ pub struct Plan {
 impl Default for Plan {
     /// What is used without calibration queries.
     fn default() -> Self {
-        Self { blend: 0.0, branching: 16, leaf: 16, learn: false, links: 6 }
+        Self { blend: 0.0, branching: 32, leaf: 16, learn: false, links: 6 }
     }
 }
 

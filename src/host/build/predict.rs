@@ -28,6 +28,16 @@ pub struct NodeFit {
     pub gain: f32,
 }
 
+impl NodeFit {
+    /// Without queries to learn from: the mean of n exponentials of a Gaussian has a relative variance of
+    /// (exp σ² − 1)/n.
+    fn with_gain_of_moments(mut self, span: &Span) -> Self {
+        let variance = (self.variance.min(4.0).exp_m1() / span.rows as f32).min(1.0);
+        self.gain = gain(variance, cost(span));
+        self
+    }
+}
+
 /// The layer in the order of the tree.
 pub struct Layer<'a> {
     /// The rows.
@@ -151,6 +161,7 @@ fn node_moments(layer: &Layer<'_>, metric: &Matrix, span: &Span) -> NodeFit {
         rows: span.rows,
         gain: 0.0,
     }
+    .with_gain_of_moments(span)
 }
 
 /// Corrects all nodes by what the queries teach.

@@ -51,13 +51,14 @@ impl TrialResult {
 
 impl Trial {
     /// The settings as the model carries them.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self, log_z_of_zero: Log2) -> Settings {
         Settings {
             budget: self.budget,
             far_factor: Log2::from_nats(self.far_factor),
             temperature: 1.0,
             // A quarter more than any query needed.
             frontier: self.result.frontier + self.result.frontier / 4 + 8,
+            log_z_of_zero,
             quantiles: self.result.quantiles,
         }
     }
@@ -71,8 +72,14 @@ pub(super) fn trials(
     held: &Matrix,
 ) -> Result<Vec<Trial>, BuildError> {
     let neutral = Budget { cap: 0, epsilon: 0.0, expand: 0 };
-    let draft =
-        Settings { budget: neutral, far_factor: Log2::default(), temperature: 1.0, frontier: 0, quantiles: [0.0; 5] };
+    let draft = Settings {
+        budget: neutral,
+        far_factor: Log2::default(),
+        temperature: 1.0,
+        frontier: 0,
+        log_z_of_zero: Log2::MIN,
+        quantiles: [0.0; 5],
+    };
     let file = index.assemble(draft)?;
     let model = file.model();
     let truths = measure::truths(&model, held)?;

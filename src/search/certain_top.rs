@@ -1,0 +1,57 @@
+//! The true top k of the quantised model by branch and bound.
+//!
+//! Nodes are opened in the order of what their best row could reach (the ball bound of [`Bounds`]); as soon as that is
+//! below the k-th best row so far, nothing that is left can matter. How much work it saves depends on the data: balls
+//! in many dimensions are large, and on a flat layer it may open nearly everything. A node that the frontier has no
+//! room for is scored at once, so the answer is right with any memory.
+//!
+//! [`Bounds`]: crate::tree::Bounds
+
+use super::frontier::Unopened;
+use super::{Buffers, Work};
+use crate::estimators::top::Top;
+use crate::format::Model;
+use crate::math::Log2;
+use crate::rows::Query;
+use crate::tree::{Span, Tree};
+
+pub(crate) fn certain_top(
+    model: &Model<'_>,
+    tree: &Tree<'_>,
+    query: &Query,
+    buffers: Buffers<'_>,
+    top: &mut Top<'_>,
+) -> Work {
+    let frontier = buffers.frontier;
+    frontier.clear();
+    let (mut rows, mut nodes) = (0, 0);
+    let mut scan = |span: Span, top: &mut Top<'_>| {
+        rows += span.rows;
+        model.rows().for_each_score(span.first_row, span.rows, query, |row, score| top.offer(model, row, score));
+    };
+    let (mut first, mut count) = (0, tree.top());
+    loop {
+        nodes += count;
+        tree.nodes().for_each_score(first, count, query, |node, score| {
+            let span = tree.span(node);
+            let bound = Log2::from_nats(tree.bounds(node).best(score, span.rows, query));
+            if frontier.push(Unopened { priority: bound, node: node as u32 }).is_err() {
+                scan(span, top);
+            }
+        });
+        // Leaves are dealt with here; an inner node goes round the loop for its children.
+        loop {
+            match frontier.pop() {
+                Some(next) if next.priority >= top.threshold() => {
+                    let span = tree.span(next.node as usize);
+                    if !span.is_leaf() {
+                        (first, count) = (span.first_child, span.children);
+                        break;
+                    }
+                    scan(span, top);
+                }
+                _ => return Work::of(rows, nodes, model.rows().stride()),
+            }
+        }
+    }
+}

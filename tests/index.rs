@@ -1,0 +1,261 @@
+//! The index: what must hold for every query, whatever the data.
+#![cfg(feature = "std")]
+
+use std::sync::LazyLock;
+
+use zhat::format::ModelBuf;
+use zhat::host::build::{Plan, Targets, build};
+use zhat::host::{Matrix, measure};
+use zhat::{Budget, Classifier, Error, QueryBuffer, Scratch, exact, seen_words};
+
+const D: usize = 12;
+const N: usize = 700;
+type Memory = Scratch<{ seen_words(N) }, 512>;
+
+/// A small generator of its own, so that a failure names its seed and nothing else.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1u64 << 24) as f32 * 2.0 - 1.0
+    }
+
+    /// Roughly Gaussian.
+    fn bell(&mut self) -> f32 {
+        (self.next() + self.next() + self.next()) * 1.0
+    }
+}
+
+struct Layer {
+    weights: Matrix,
+    biases: Vec<f32>,
+    calibration: Matrix,
+    queries: Matrix,
+}
+
+/// Rows in clusters, and queries that lean towards a row each.
+fn layer(seed: u64, strength: f32) -> Layer {
+    let mut random = Random(seed);
+    let centres: Vec<f32> = (0..30 * D).map(|_| random.bell()).collect();
+    let rows: Vec<f32> = (0..N * D).map(|i| centres[i / D % 30 * D + i % D] + 0.5 * random.bell()).collect();
+    let biases: Vec<f32> = (0..N).map(|i| -(1.0 + i as f32).ln() * 0.5).collect();
+    let mut queries = |count: usize| {
+        let data = (0..count).flat_map(|_| {
+            let row = ((random.next() + 1.0) * 0.5 * (N - 1) as f32) as usize;
+            (0..D).map(|j| strength * (rows[row * D + j] + 0.7 * random.bell())).collect::<Vec<_>>()
+        });
+        Matrix::new(data.collect(), D).expect("whole rows")
+    };
+    let (calibration, queries) = (queries(300), queries(200));
+    Layer { weights: Matrix::new(rows, D).expect("whole rows"), biases, calibration, queries }
+}
+
+fn targets(work: f32, cap: f32) -> Targets {
+    Targets { work, cap, ..Targets::default() }
+}
+
+/// Both ways to build, on a flat and on a confident layer.
+fn models() -> &'static [Built] {
+    static MODELS: LazyLock<Vec<Built>> = LazyLock::new(build_models);
+    &MODELS
+}
+
+struct Built {
+    layer: Layer,
+    file: ModelBuf,
+    calibrated: bool,
+}
+
+fn build_models() -> Vec<Built> {
+    let mut models = Vec::new();
+    for (seed, strength) in [(1, 0.3), (2, 1.5)] {
+        for calibrated in [true, false] {
+            let layer = layer(seed, strength);
+            let calibration = calibrated.then_some(&layer.calibration);
+            let built =
+                build(&layer.weights, &layer.biases, calibration, &targets(0.2, 0.5), &mut |_| ()).expect("builds");
+            models.push(Built { layer, file: built.model, calibrated });
+        }
+    }
+    models
+}
+
+#[test]
+fn the_certified_interval_holds_the_exact_z() {
+    for Built { layer, file, .. } in models() {
+        let mut memory = Memory::new();
+        for cap in [40, 100, 300, 2000] {
+            let budget = Budget { cap, epsilon: 0.0, expand: 2 };
+            let classifier = Classifier::new(file.model()).and_then(|c| c.with_budget(budget)).expect("an index");
+            for query in layer.queries.iter() {
+                let query = QueryBuffer::<D>::new(&file.model(), query).expect("valid");
+                let (low, high) = classifier.certified_log_z(&query, &mut memory).expect("bounds");
+                let truth = exact::<1>(&file.model(), &query).log_z();
+                assert!(low <= truth && truth <= high, "{cap}: {low} {truth} {high}");
+                assert!(cap < 2000 || high - low < 1e-3, "all opened: {low} {high}");
+            }
+        }
+    }
+}
+
+#[test]
+fn branch_and_bound_finds_the_true_top() {
+    for Built { layer, file, .. } in models() {
+        let classifier = Classifier::new(file.model()).expect("an index");
+        let mut memory = Memory::new();
+        let mut cramped = Scratch::<{ seen_words(N) }, 5>::new();
+        for query in layer.queries.iter() {
+            let query = QueryBuffer::<D>::new(&file.model(), query).expect("valid");
+            let truth = exact::<4>(&file.model(), &query);
+            let truth: Vec<_> = truth.top.iter().map(|ranked| (ranked.class, ranked.score)).collect();
+            let (found, work) = classifier.certain_top::<4, _, _>(&query, &mut memory).expect("bounds");
+            assert_eq!(found.iter().map(|c| (c.class, c.score)).collect::<Vec<_>>(), truth);
+            assert!(work.rows as usize <= N);
+            let (found, _) = classifier.certain_top::<4, _, _>(&query, &mut cramped).expect("bounds");
+            assert_eq!(found.iter().map(|c| (c.class, c.score)).collect::<Vec<_>>(), truth);
+        }
+    }
+}
+
+#[test]
+fn the_cap_is_never_exceeded_and_everything_opened_is_exact() {
+    for Built { layer, file, .. } in models() {
+        let model = file.model();
+        let nodes = model.tree().expect("a tree").len();
+        let mut memory = Memory::new();
+        let zero = [0.0; D];
+        let huge = [100.0; D];
+        for cap in [model.tree().expect("a tree").top() as u32, 50, 111, 400, (N + nodes) as u32] {
+            for (epsilon, expand) in [(0.0, 0), (0.0, 8), (0.01, 3)] {
+                let budget = Budget { cap, epsilon, expand };
+                let Ok(classifier) = Classifier::new(model).and_then(|c| c.with_budget(budget)) else {
+                    continue;
+                };
+                for query in layer.queries.iter().chain([&zero[..], &huge[..]]) {
+                    let query = QueryBuffer::<D>::new(&model, query).expect("valid");
+                    let answer = classifier.classify::<3, _, _>(&query, &mut memory).expect("fits");
+                    assert!(answer.work.row_equivalents() <= cap);
+                    assert!(!answer.log_z().is_nan() && answer.top.iter().all(|r| (0.0..=1.0).contains(&r.p)));
+                    if cap as usize == N + nodes && epsilon == 0.0 {
+                        let truth = exact::<3>(&model, &query);
+                        assert_eq!(
+                            answer.top.iter().map(|r| r.class).collect::<Vec<_>>(),
+                            truth.top.iter().map(|r| r.class).collect::<Vec<_>>()
+                        );
+                        assert!((answer.log_z() - truth.log_z()).abs() < 1e-5 * truth.log_z().abs().max(1.0));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_query_of_zeros_gives_the_sum_of_the_biases() {
+    for Built { file, .. } in models() {
+        let classifier = Classifier::new(file.model()).expect("an index");
+        let query = QueryBuffer::<D>::new(&file.model(), &[0.0; D]).expect("valid");
+        let answer = classifier.classify::<1, _, _>(&query, &mut Memory::new()).expect("fits");
+        assert!((answer.log_z() - exact::<1>(&file.model(), &query).log_z()).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn errors_and_intervals_are_what_the_builder_says() {
+    for Built { layer, file, .. } in models().iter().filter(|built| built.calibrated) {
+        let model = file.model();
+        let settings = model.settings().expect("settings");
+        let truths = measure::truths(&model, &layer.queries).expect("valid");
+        let classifier = Classifier::new(model).expect("an index");
+        let mut memory = Memory::new();
+        let mut covered = 0;
+        let mut errors = 0.0;
+        for (query, truth) in layer.queries.iter().zip(&truths) {
+            let query = QueryBuffer::<D>::new(&model, query).expect("valid");
+            let answer = classifier.classify::<1, _, _>(&query, &mut memory).expect("fits");
+            let off = answer.log_z() - truth.log_z;
+            covered += usize::from(off.abs() <= answer.margin);
+            errors += off.exp_m1().abs() / truths.len() as f32;
+            assert!(answer.unopened() <= settings.frontier + settings.frontier / 2);
+        }
+        assert!(covered * 100 >= truths.len() * 88, "{covered} of {}", truths.len());
+        assert!(errors < 0.05, "{errors}");
+    }
+}
+
+#[test]
+fn same_input_and_seed_give_the_same_file_on_any_number_of_threads() {
+    let layer = layer(5, 0.5);
+    let file = |threads: usize, seed: u64| {
+        let pool = rayon_pool(threads);
+        let targets = Targets { seed, ..targets(0.1, 0.4) };
+        pool.install(|| build(&layer.weights, &layer.biases, Some(&layer.calibration), &targets, &mut |_| ()))
+            .expect("builds")
+            .model
+            .to_vec()
+    };
+    let one = file(1, 7);
+    assert_eq!(one, file(3, 7));
+    assert_ne!(one, file(1, 8));
+}
+
+fn rayon_pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool")
+}
+
+#[test]
+fn odd_layers_build_and_answer() {
+    let mut random = Random(9);
+    let mut noise = |n: usize| (0..n).map(|_| random.bell()).collect::<Vec<f32>>();
+    let mut giant = noise(50 * 3);
+    giant[..3].iter_mut().for_each(|w| *w *= 1e4);
+    let cases: Vec<(&str, Vec<f32>, usize)> = vec![
+        ("one row", noise(3), 3),
+        ("two rows", noise(6), 3),
+        ("three columns of one value", vec![0.5; 300], 3),
+        ("zero rows", vec![0.0; 300], 3),
+        ("one giant row", giant, 3),
+        ("one column", noise(200), 1),
+        ("pairs of equal rows", noise(150).chunks(3).flat_map(|r| [r, r].concat()).collect(), 3),
+    ];
+    for (name, weights, cols) in cases {
+        let weights = Matrix::new(weights, cols).expect("whole rows");
+        let n = weights.rows();
+        let biases: Vec<f32> =
+            (0..n).map(|i| if i % 7 == 6 { f32::NEG_INFINITY } else { 0.1 * i as f32 % 1.0 }).collect();
+        let calibration = Matrix::new((0..100 * cols).map(|i| (i as f32 * 0.7).sin() * 0.02).collect(), cols);
+        for calibration in [None, calibration.as_ref()] {
+            let built = build(&weights, &biases, calibration, &targets(0.3, 1.0), &mut |_| ())
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            let model = built.model.model();
+            let classifier = Classifier::new(model).expect("an index");
+            let query = QueryBuffer::<4>::new(&model, &vec![0.01; cols]).expect("valid");
+            let answer = classifier.classify::<2, _, _>(&query, &mut Scratch::<8, 64>::new()).expect("fits");
+            let truth = exact::<1>(&model, &query).log_z();
+            assert!((answer.log_z() - truth).abs() < 3.0, "{name}: {} {truth}", answer.log_z());
+        }
+    }
+}
+
+#[test]
+fn bad_requests_are_named() {
+    let layer = layer(3, 0.5);
+    let plan = Plan { leaf: 8, branching: 8, ..Plan::default() };
+    let built =
+        build(&layer.weights, &layer.biases, None, &Targets { plans: vec![plan], ..targets(0.1, 0.2) }, &mut |_| ());
+    let model = built.expect("builds").model;
+    let classifier = Classifier::new(model.model()).expect("an index");
+    let budget = Budget { cap: 0, epsilon: 0.0, expand: 0 };
+    assert!(matches!(classifier.with_budget(budget), Err(Error::Budget(_))));
+    let query = QueryBuffer::<D>::new(&model.model(), layer.queries.row(0)).expect("valid");
+    let small = classifier.classify::<1, _, _>(&query, &mut Scratch::<1, 8>::new());
+    assert_eq!(small.err(), Some(Error::Capacity(seen_words(N) as u32)));
+    // No room for unopened nodes: they stay predictions.
+    let none = classifier.classify::<1, _, _>(&query, &mut Scratch::<{ seen_words(N) }, 0>::new()).expect("fits");
+    assert!(none.log_z().is_finite());
+    let flat = zhat::host::flat_model(&layer.weights, &layer.biases).expect("valid");
+    assert_eq!(Classifier::new(flat.model()).err(), Some(Error::NoIndex));
+    let wrong = Matrix::new(vec![0.0; 10], 5).expect("two queries of five");
+    assert!(build(&layer.weights, &layer.biases, Some(&wrong), &targets(0.1, 0.2), &mut |_| ()).is_err());
+}
