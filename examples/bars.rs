@@ -70,6 +70,23 @@ fn main() {
         maxw as f32 / nn,
         unrec / un
     );
+    let classifier = zhat::Classifier::new(model).unwrap();
+    let mut memory = Box::new(zhat::Scratch::<313, 4096>::new());
+    let (mut bad, mut wid, mut badtop, mut tw) = (0, 0.0, 0, 0.0);
+    for (q, t) in queries.iter().zip(&truths) {
+        let q = zhat::QueryBuffer::<128>::new(&model, q).unwrap();
+        let (lo, hi) = classifier.certified_log_z(&q, &mut memory).unwrap();
+        if !(lo <= t.log_z && t.log_z <= hi) {
+            bad += 1;
+        }
+        wid += (hi - lo) / n;
+        let (top, w) = classifier.certain_top::<1, 313, 4096>(&q, &mut memory).unwrap();
+        if top[0].score != t.best.score {
+            badtop += 1;
+        }
+        tw += w.row_equivalents() as f32 / n / weights.rows() as f32;
+    }
+    println!("CERTIFIED violations {bad} mean width {wid} nats; branch and bound wrong {badtop} work {tw}");
     // float
     let mut dz = 0.0;
     let mut dp = 0.0;

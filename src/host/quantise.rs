@@ -79,16 +79,33 @@ impl QuantisedRows {
         }
     }
 
-    /// The rows and biases as floats again: what the model really is.
-    pub fn dequantised(&self) -> (Matrix, Vec<f32>) {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.scales.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.scales.is_empty()
+    }
+
+    /// The biases as floats again.
+    pub fn biases_in_nats(&self) -> Vec<f32> {
+        self.biases.iter().map(|&bits| Log2::from_bits(bits).to_nats()).collect()
+    }
+
+    /// Some of the rows as floats again, each with its bias behind it: what the model really is. A large layer is never
+    /// turned back as a whole.
+    pub fn augmented(&self, first: usize, count: usize) -> Vec<f32> {
         let unit = f64::from(self.scale_exponent).exp2();
         let stride = self.dim.next_multiple_of(ROW_ALIGN);
-        let data = self.values.chunks_exact(stride).zip(&self.scales).flat_map(|(row, &scale)| {
-            let step = (f64::from(RowScale::from_bits(scale).units()) * unit) as f32;
-            row[..self.dim].iter().map(move |&v| f32::from(v) * step)
-        });
-        let rows = Matrix::new(data.collect(), self.dim).expect("whole rows");
-        (rows, self.biases.iter().map(|&bits| Log2::from_bits(bits).to_nats()).collect())
+        let mut data = Vec::with_capacity(count * (self.dim + 1));
+        for row in first..first + count {
+            let step = (f64::from(RowScale::from_bits(self.scales[row]).units()) * unit) as f32;
+            data.extend(self.values[row * stride..][..self.dim].iter().map(|&v| f32::from(v) * step));
+            data.push(Log2::from_bits(self.biases[row]).to_nats());
+        }
+        data
     }
 
     /// The same rows in another order: row i of the result is row `order[i]`.

@@ -82,8 +82,13 @@ fn split(points: &Matrix, node: &Pending, branching: usize, leaf: usize) -> Vec<
     let k = n.div_ceil(leaf).clamp(1, branching);
     let mut parts: Vec<Vec<u32>> = Vec::new();
     if k > 1 {
-        let gathered: Vec<f32> = node.points.iter().flat_map(|&i| points.row(i as usize)).copied().collect();
-        let owner = kmeans::cluster(&gathered, points.cols(), k, node.seed);
+        let owner = if n == points.rows() {
+            // All points, in their order: no need for a copy.
+            kmeans::cluster(points.data(), points.cols(), k, node.seed)
+        } else {
+            let gathered: Vec<f32> = node.points.iter().flat_map(|&i| points.row(i as usize)).copied().collect();
+            kmeans::cluster(&gathered, points.cols(), k, node.seed)
+        };
         for (&point, &owner) in node.points.iter().zip(&owner) {
             let owner = owner as usize;
             if parts.len() <= owner {

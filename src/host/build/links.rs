@@ -8,7 +8,7 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::hierarchy::Hierarchy;
-use super::predict::Layer;
+use crate::host::quantise::QuantisedRows;
 use crate::host::{Matrix, linear};
 
 /// How many of a query's best rows are linked with each other.
@@ -22,13 +22,13 @@ const BLOCK: usize = 64;
 
 /// `per_row` links for each row.
 pub fn links(
-    layer: &Layer<'_>,
+    layer: &QuantisedRows,
     metric: &Matrix,
     hierarchy: &Hierarchy,
     queries: Option<&Matrix>,
     per_row: usize,
 ) -> Vec<u32> {
-    let rows = layer.rows.rows();
+    let rows = layer.len();
     let per_row = per_row.min(rows.saturating_sub(1));
     let together = queries.map_or_else(|| vec![Vec::new(); rows], |queries| high_together(layer, queries));
     let near = neighbours(metric, hierarchy, per_row);
@@ -58,8 +58,8 @@ fn interleave(row: u32, together: &[u32], near: &[u32], count: usize, rows: usiz
 }
 
 /// For each row the rows that are high together with it, best first.
-fn high_together(layer: &Layer<'_>, queries: &Matrix) -> Vec<Vec<u32>> {
-    let rows = layer.rows.rows();
+fn high_together(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
+    let rows = layer.len();
     let mut pairs: Vec<(u32, u32, f32)> = Vec::new();
     let tops = top_rows(layer, queries);
     tops.iter().for_each(|top| add_pairs(top, 1.0, &mut pairs));
@@ -96,21 +96,25 @@ fn add_pairs(top: &[u32], weight: f32, pairs: &mut Vec<(u32, u32, f32)>) {
 }
 
 /// The best rows of each query.
-fn top_rows(layer: &Layer<'_>, queries: &Matrix) -> Vec<Vec<u32>> {
-    queries
-        .data()
-        .par_chunks(BLOCK * queries.cols())
-        .flat_map_iter(|block| {
-            let mut scores = linear::times_transposed(block, layer.rows.data(), queries.cols());
-            scores
-                .chunks_exact_mut(layer.rows.rows())
-                .map(|scores| {
-                    scores.iter_mut().zip(layer.biases).for_each(|(score, bias)| *score += bias);
-                    largest(scores, TOP)
-                })
-                .collect::<Vec<_>>()
-        })
-        .collect()
+fn top_rows(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
+    const ROWS: usize = 8192;
+    let queries = linear::with_ones(queries);
+    let cols = queries.cols();
+    let mut best: Vec<Vec<(u32, f32)>> = vec![Vec::new(); queries.rows()];
+    for first in (0..layer.len()).step_by(ROWS) {
+        let count = ROWS.min(layer.len() - first);
+        let rows = layer.augmented(first, count);
+        best.par_chunks_mut(BLOCK).zip(queries.data().par_chunks(BLOCK * cols)).for_each(|(best, block)| {
+            let scores = linear::times_transposed(block, &rows, cols);
+            for (best, scores) in best.iter_mut().zip(scores.chunks_exact(count)) {
+                best.extend(largest(scores, TOP).into_iter().map(|at| (at + first as u32, scores[at as usize])));
+                // Stable, so that equal scores stay in the order of the rows.
+                best.sort_by(|a, b| b.1.total_cmp(&a.1));
+                best.truncate(TOP);
+            }
+        });
+    }
+    best.into_iter().map(|best| best.into_iter().map(|(row, _)| row).collect()).collect()
 }
 
 /// The places of the largest values, largest first.
@@ -129,9 +133,9 @@ fn largest(values: &[f32], count: usize) -> Vec<u32> {
 }
 
 /// The best rows of one made-up query for each class that did not win often enough to be known.
-fn pseudo_queries(layer: &Layer<'_>, queries: &Matrix, tops: &[Vec<u32>]) -> Option<Vec<Vec<u32>>> {
+fn pseudo_queries(layer: &QuantisedRows, queries: &Matrix, tops: &[Vec<u32>]) -> Option<Vec<Vec<u32>>> {
     let d = queries.cols();
-    let mut sums = vec![(vec![0.0f64; d], 0usize); layer.rows.rows()];
+    let mut sums = vec![(vec![0.0f64; d], 0usize); layer.len()];
     for (query, top) in queries.iter().zip(tops) {
         let (sum, count) = &mut sums[top[0] as usize];
         *count += 1;
@@ -143,21 +147,21 @@ fn pseudo_queries(layer: &Layer<'_>, queries: &Matrix, tops: &[Vec<u32>]) -> Opt
     }
     // Ridge from [row, 1] to the mean winning query.
     let p = d + 1;
-    let x =
-        DMatrix::from_fn(winners.len(), p, |i, j| if j < d { f64::from(layer.rows.row(winners[i])[j]) } else { 1.0 });
+    let mut augmented = layer.augmented(0, layer.len());
+    augmented.chunks_exact_mut(p).for_each(|row| row[d] = 1.0);
+    let x = DMatrix::from_fn(winners.len(), p, |i, j| f64::from(augmented[winners[i] * p + j]));
     let y = DMatrix::from_fn(winners.len(), d, |i, j| sums[winners[i]].0[j] / sums[winners[i]].1 as f64);
     let gram = x.transpose() * &x;
     let ridge = gram.trace() / p as f64 * 0.05;
     let map = (gram + DMatrix::identity(p, p) * ridge).cholesky()?.solve(&(x.transpose() * y));
     let map: Vec<f32> = (0..p * d).map(|at| map[(at / d, at % d)] as f32).collect();
-    let augmented = linear::with_ones(layer.rows);
-    let made_up = linear::times(augmented.data(), &map, p);
+    let made_up = linear::times(&augmented, &map, p);
     let made_up = Matrix::new(made_up, d)?;
     Some(scaled_until_won(layer, &made_up))
 }
 
 /// The best rows of each made-up query at the first scale at which its class wins; empty if it never does.
-fn scaled_until_won(layer: &Layer<'_>, made_up: &Matrix) -> Vec<Vec<u32>> {
+fn scaled_until_won(layer: &QuantisedRows, made_up: &Matrix) -> Vec<Vec<u32>> {
     const SCALES: [f32; 4] = [1.0, 1.5, 2.25, 3.5];
     let mut found: Vec<Vec<u32>> = vec![Vec::new(); made_up.rows()];
     let mut open: Vec<usize> = (0..made_up.rows()).collect();
@@ -176,53 +180,48 @@ fn scaled_until_won(layer: &Layer<'_>, made_up: &Matrix) -> Vec<Vec<u32>> {
     found
 }
 
-/// The nearest rows by cosine in the clustering metric, nearest first.
+/// The nearest rows by cosine in the clustering metric, nearest first. The metric's rows are in the order of the points.
 fn neighbours(metric: &Matrix, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
     let d = metric.cols();
-    let unit: Vec<f32> = metric
-        .data()
-        .par_chunks_exact(d)
-        .flat_map_iter(|row| {
-            let norm = linear::dot(row, row).sqrt().max(f32::MIN_POSITIVE);
-            row.iter().map(move |x| x / norm).collect::<Vec<_>>()
-        })
-        .collect();
-    regions(metric.rows(), hierarchy)
-        .into_par_iter()
-        .flat_map_iter(|(first, rows, from, among)| {
-            let others = &unit[from * d..][..among * d];
-            (first..first + rows)
-                .step_by(BLOCK)
-                .flat_map(|start| {
-                    let block = BLOCK.min(first + rows - start);
-                    let mut products = linear::times_transposed(&unit[start * d..][..block * d], others, d);
-                    products
-                        .chunks_exact_mut(among)
-                        .enumerate()
-                        .map(|(i, products)| {
-                            products[start + i - from] = f32::NEG_INFINITY;
-                            largest(products, count).into_iter().map(|at| at + from as u32).collect()
-                        })
-                        .collect::<Vec<Vec<u32>>>()
+    let mut found: Vec<Vec<u32>> = Vec::with_capacity(metric.rows());
+    for (first, rows) in regions(hierarchy) {
+        let unit: Vec<f32> = hierarchy.order[first..first + rows]
+            .par_iter()
+            .flat_map_iter(|&point| {
+                let row = metric.row(point as usize);
+                let norm = linear::dot(row, row).sqrt().max(f32::MIN_POSITIVE);
+                row.iter().map(move |x| x / norm)
+            })
+            .collect();
+        found.par_extend(unit.par_chunks(BLOCK * d).enumerate().flat_map_iter(|(block, own)| {
+            let mut products = linear::times_transposed(own, &unit, d);
+            products
+                .chunks_exact_mut(rows)
+                .enumerate()
+                .map(|(i, products)| {
+                    products[block * BLOCK + i] = f32::NEG_INFINITY;
+                    largest(products, count).into_iter().map(|at| at + first as u32).collect()
                 })
-                .collect::<Vec<_>>()
-        })
-        .collect()
+                .collect::<Vec<Vec<u32>>>()
+        }));
+    }
+    found
 }
 
-/// Where to look for the neighbours of which rows: (first row, rows, first of those looked at, how many).
-fn regions(rows: usize, hierarchy: &Hierarchy) -> Vec<(usize, usize, usize, usize)> {
+/// Consecutive rows among which neighbours are looked for: (first, how many).
+fn regions(hierarchy: &Hierarchy) -> Vec<(usize, usize)> {
+    let rows = hierarchy.order.len();
     if rows <= BRUTE_FORCE {
-        return (0..rows).step_by(BLOCK).map(|first| (first, BLOCK.min(rows - first), 0, rows)).collect();
+        return vec![(0, rows)];
     }
     // The highest nodes below a size: together they cover all rows, in order.
-    const REGION: usize = 2048;
+    const REGION: usize = 4096;
     let mut found: Vec<_> = Vec::new();
     let mut open: Vec<usize> = (0..hierarchy.top).collect();
     while let Some(node) = open.pop() {
         let span = hierarchy.spans[node];
         if span.rows <= REGION || span.is_leaf() {
-            found.push((span.first_row, span.rows, span.first_row, span.rows));
+            found.push((span.first_row, span.rows));
         } else {
             open.extend(span.first_child..span.first_child + span.children);
         }

@@ -12,10 +12,12 @@
 
 mod assemble;
 mod bounds;
+mod form;
 mod hierarchy;
 mod kmeans;
 mod links;
 mod metric;
+mod moments;
 mod plan;
 mod predict;
 mod tune;
@@ -30,7 +32,7 @@ use crate::math::Log2;
 use assemble::Parts;
 use hierarchy::Hierarchy;
 pub use plan::{Plan, Targets};
-use predict::{Layer, Lesson};
+use predict::Lesson;
 pub use tune::{Trial, TrialResult};
 
 /// What is being built, for whoever shows it.
@@ -91,7 +93,7 @@ pub fn build(
     progress(Stage::Finish);
     let all = if fit.is_some() { calibration } else { None };
     let index = Index::build(&source, &best.plan, all, calibration.unwrap_or(&held), targets.seed);
-    let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.biases));
+    let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.rows.biases_in_nats()));
     let model = index.assemble(best.settings(log_z_of_zero))?;
     Ok(Built { model, plan: best.plan, expected: best.result.clone(), trials })
 }
@@ -99,8 +101,6 @@ pub fn build(
 /// The layer as it will be in the file, before any order, and what the queries say about all of it.
 struct Source {
     rows: QuantisedRows,
-    weights: Matrix,
-    biases: Vec<f32>,
     moment: Option<DMatrix<f64>>,
     compensation: Option<Compensation>,
 }
@@ -112,8 +112,7 @@ impl Source {
         // Two bits of room: the vectors of the nodes may be larger than any row.
         let exponent = quantise::scale_exponent(quantise::peak(weights.data())) + 2;
         let rows = QuantisedRows::round(weights, biases, exponent, compensation.as_ref());
-        let (weights, biases) = rows.dequantised();
-        Self { rows, weights, biases, moment, compensation }
+        Self { rows, moment, compensation }
     }
 }
 
@@ -130,26 +129,19 @@ struct Index<'a> {
 impl<'a> Index<'a> {
     /// `lesson` are the queries to learn from, if any; `like` are queries as they will come.
     fn build(source: &'a Source, plan: &Plan, lesson: Option<&Matrix>, like: &Matrix, seed: u64) -> Self {
-        let augmented = linear::with_column(&source.weights, |row| source.biases[row]);
-        let close = metric::blended(&augmented, source.moment.as_ref(), plan.blend);
+        let close = metric::blended(&source.rows, source.moment.as_ref(), plan.blend);
         let hierarchy = Hierarchy::build(&close, plan.branching, plan.leaf, seed);
-        let order = &hierarchy.order;
-        let weights = source.weights.reordered(order);
-        let biases: Vec<f32> = order.iter().map(|&i| source.biases[i as usize]).collect();
-        let layer = Layer { rows: &weights, biases: &biases };
-        // Squared distances in this metric are variances of scores over the queries.
+        let rows = source.rows.reordered(&hierarchy.order);
         let moment = source.moment.clone().unwrap_or_else(|| linear::second_moment(&linear::with_ones(like)));
-        let scores = metric::blended(&augmented.reordered(order), Some(&moment), 1.0);
-        let mut fits = predict::moments(&layer, &scores, &hierarchy);
-        let form = predict::fit_form(&layer, &hierarchy, &fits, like);
+        let mut fits = moments::moments(&rows, &hierarchy, &moment);
+        let form = form::fit(&rows, &hierarchy, &fits, like);
         if let Some(lesson) = lesson.filter(|_| plan.learn) {
             let shape = crate::tree::Form { constant: form.0, slope: form.1, curve_exponent: 0, frozen_exponent: 0 };
             if let Some(lesson) = Lesson::new(lesson, &shape) {
-                predict::learn(&layer, &hierarchy, &lesson, &mut fits);
+                predict::learn(&rows, &hierarchy, &lesson, &mut fits);
             }
         }
-        let links = links::links(&layer, &close.reordered(order), &hierarchy, lesson, plan.links);
-        let rows = source.rows.reordered(order);
+        let links = links::links(&rows, &close, &hierarchy, lesson, plan.links);
         Self { source, hierarchy, rows, fits, form, links }
     }
 

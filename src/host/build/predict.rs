@@ -10,6 +10,7 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::hierarchy::Hierarchy;
+use crate::host::quantise::QuantisedRows;
 use crate::host::{Matrix, linear};
 use crate::tree::{Form, Span};
 
@@ -31,24 +32,15 @@ pub struct NodeFit {
 impl NodeFit {
     /// Without queries to learn from: the mean of n exponentials of a Gaussian has a relative variance of
     /// (exp σ² − 1)/n.
-    fn with_gain_of_moments(mut self, span: &Span) -> Self {
-        let variance = (self.variance.min(4.0).exp_m1() / span.rows as f32).min(1.0);
-        self.gain = gain(variance, cost(span));
-        self
+    pub(super) fn gain_of_moments(variance: f32, span: &Span) -> f32 {
+        gain((variance.min(4.0).exp_m1() / span.rows as f32).min(1.0), cost(span))
     }
 }
 
-/// The layer in the order of the tree.
-pub struct Layer<'a> {
-    /// The rows.
-    pub rows: &'a Matrix,
-    /// A bias for each, in nats.
-    pub biases: &'a [f32],
-}
-
 /// What the queries teach.
-pub struct Lesson<'a> {
-    queries: &'a Matrix,
+pub struct Lesson {
+    /// The queries with a one behind each.
+    queries: Matrix,
     /// F(q) of each query.
     form: Vec<f32>,
     /// Features of each query: one, then the whitened query.
@@ -67,9 +59,9 @@ const WHITEN_FLOOR: f64 = 0.02;
 /// No residual adds more than this to a log-mass.
 const MOST_RESIDUAL: f32 = 0.5;
 
-impl<'a> Lesson<'a> {
+impl Lesson {
     /// Prepares the queries for fitting.
-    pub fn new(queries: &'a Matrix, form: &Form) -> Option<Self> {
+    pub fn new(queries: &Matrix, form: &Form) -> Option<Self> {
         let (m, d) = (queries.rows(), queries.cols());
         let mean: Vec<f32> = (0..d).map(|j| queries.iter().map(|q| q[j]).sum::<f32>() / m as f32).collect();
         let centred: Vec<f32> = queries.iter().flat_map(|q| q.iter().zip(&mean).map(|(x, mean)| x - mean)).collect();
@@ -88,17 +80,18 @@ impl<'a> Lesson<'a> {
         let inverse = gram.cholesky()?.inverse();
         let inverse = (0..p * p).map(|at| inverse[(at / p, at % p)] as f32).collect();
         let form = queries.iter().map(|q| form.value(linear::dot(q, q).sqrt())).collect();
-        Some(Self { queries, form, features, inverse, whiten, mean })
+        Some(Self { queries: linear::with_ones(queries), form, features, inverse, whiten, mean })
     }
 
     /// Corrects a family of nodes: `masses` are their true log-masses, a column for each node.
     fn correct(&self, family: &mut [NodeFit], masses: &[f32], costs: &[usize]) {
         let (k, d, p) = (family.len(), self.mean.len(), self.mean.len() + 1);
-        let vectors: Vec<f32> = family.iter().flat_map(|node| &node.vector).copied().collect();
-        let mut residual = linear::times_transposed(self.queries.data(), &vectors, d);
+        let vectors: Vec<f32> =
+            family.iter().flat_map(|node| node.vector.iter().chain([&node.bias])).copied().collect();
+        let mut residual = linear::times_transposed(self.queries.data(), &vectors, p);
         for (q, line) in residual.chunks_exact_mut(k).enumerate() {
             for (j, (value, node)) in line.iter_mut().zip(family.iter()).enumerate() {
-                let moments = *value + node.bias + spread(node, self.form[q]);
+                let moments = *value + spread(node, self.form[q]);
                 *value = masses[q * k + j] - moments;
             }
         }
@@ -135,42 +128,13 @@ fn spread(node: &NodeFit, form: f32) -> f32 {
     if half <= count { half } else { 2.0 * (half * count).sqrt() - count }
 }
 
-/// The moments of every node. `metric` gives the rows whose squared distances are score variances.
-pub fn moments(layer: &Layer<'_>, metric: &Matrix, hierarchy: &Hierarchy) -> Vec<NodeFit> {
-    hierarchy.spans.par_iter().map(|span| node_moments(layer, metric, span)).collect()
-}
-
-fn node_moments(layer: &Layer<'_>, metric: &Matrix, span: &Span) -> NodeFit {
-    let rows = span.first_row..span.first_row + span.rows;
-    let n = span.rows as f64;
-    let mean = |matrix: &Matrix| -> Vec<f32> {
-        let mut sums = vec![0.0f64; matrix.cols()];
-        for i in rows.clone() {
-            sums.iter_mut().zip(matrix.row(i)).for_each(|(sum, &x)| *sum += f64::from(x));
-        }
-        sums.iter().map(|sum| (sum / n) as f32).collect()
-    };
-    let centre = mean(metric);
-    let square =
-        |i: usize| -> f64 { metric.row(i).iter().zip(&centre).map(|(x, c)| f64::from(x - c) * f64::from(x - c)).sum() };
-    let bias = layer.biases[rows.clone()].iter().map(|&b| f64::from(b)).sum::<f64>() / n;
-    NodeFit {
-        vector: mean(layer.rows),
-        bias: (bias + n.ln()) as f32,
-        variance: (rows.map(square).sum::<f64>() / n) as f32,
-        rows: span.rows,
-        gain: 0.0,
-    }
-    .with_gain_of_moments(span)
-}
-
 /// Corrects all nodes by what the queries teach.
-pub fn learn(layer: &Layer<'_>, hierarchy: &Hierarchy, lesson: &Lesson<'_>, fits: &mut [NodeFit]) {
+pub fn learn(rows: &QuantisedRows, hierarchy: &Hierarchy, lesson: &Lesson, fits: &mut [NodeFit]) {
     let tops: Vec<Vec<(usize, NodeFit)>> = (0..hierarchy.top)
         .into_par_iter()
         .map(|node| {
             let mut learned = Vec::new();
-            let masses = subtree(layer, hierarchy, lesson, fits, node, &mut learned);
+            let masses = subtree(rows, hierarchy, lesson, fits, node, &mut learned);
             let mut family = [fits[node].clone()];
             lesson.correct(&mut family, &masses, &[cost(&hierarchy.spans[node])]);
             let [fit] = family;
@@ -186,32 +150,24 @@ pub fn learn(layer: &Layer<'_>, hierarchy: &Hierarchy, lesson: &Lesson<'_>, fits
 /// The true log-masses of a node; what is learned about the nodes below it goes to `learned`. The recursion is as deep
 /// as the tree.
 fn subtree(
-    layer: &Layer<'_>,
+    rows: &QuantisedRows,
     hierarchy: &Hierarchy,
-    lesson: &Lesson<'_>,
+    lesson: &Lesson,
     fits: &[NodeFit],
     node: usize,
     learned: &mut Vec<(usize, NodeFit)>,
 ) -> Vec<f32> {
     let span = hierarchy.spans[node];
-    let d = layer.rows.cols();
     if span.is_leaf() {
-        let rows = &layer.rows.data()[span.first_row * d..][..span.rows * d];
-        let biases = &layer.biases[span.first_row..][..span.rows];
-        let mut scores = linear::times_transposed(lesson.queries.data(), rows, d);
-        return scores
-            .chunks_exact_mut(span.rows)
-            .map(|scores| {
-                scores.iter_mut().zip(biases).for_each(|(score, bias)| *score += bias);
-                linear::log_sum_exp(scores)
-            })
-            .collect();
+        let own = rows.augmented(span.first_row, span.rows);
+        let scores = linear::times_transposed(lesson.queries.data(), &own, rows.dim + 1);
+        return scores.chunks_exact(span.rows).map(linear::log_sum_exp).collect();
     }
     let children = span.first_child..span.first_child + span.children;
     let m = lesson.form.len();
     let mut masses = vec![0.0; m * span.children];
     for (j, child) in children.clone().enumerate() {
-        let column = subtree(layer, hierarchy, lesson, fits, child, learned);
+        let column = subtree(rows, hierarchy, lesson, fits, child, learned);
         column.iter().enumerate().for_each(|(q, &mass)| masses[q * span.children + j] = mass);
     }
     let mut family: Vec<NodeFit> = fits[children.clone()].to_vec();
@@ -219,42 +175,4 @@ fn subtree(
     lesson.correct(&mut family, &masses, &costs);
     learned.extend(children.zip(family));
     masses.chunks_exact(span.children).map(linear::log_sum_exp).collect()
-}
-
-/// F(q) = f₀ + f₁‖q‖²: how the variance inside leaves really grows with the query, in units of its mean.
-pub fn fit_form(layer: &Layer<'_>, hierarchy: &Hierarchy, fits: &[NodeFit], queries: &Matrix) -> (f32, f32) {
-    const LEAVES: usize = 128;
-    let leaves: Vec<usize> =
-        (0..fits.len()).filter(|&i| hierarchy.spans[i].is_leaf() && fits[i].variance > 0.0).collect();
-    let step = leaves.len().div_ceil(LEAVES).max(1);
-    let sample: Vec<usize> = leaves.into_iter().step_by(step).collect();
-    let ratio = |q: &[f32]| -> f64 {
-        let one = |&leaf: &usize| {
-            let Span { first_row, rows, .. } = hierarchy.spans[leaf];
-            let scores: Vec<f32> =
-                (first_row..first_row + rows).map(|i| linear::dot(layer.rows.row(i), q) + layer.biases[i]).collect();
-            let mean = scores.iter().sum::<f32>() / rows as f32;
-            f64::from(scores.iter().map(|s| (s - mean) * (s - mean)).sum::<f32>() / rows as f32 / fits[leaf].variance)
-        };
-        sample.iter().map(one).sum::<f64>() / sample.len().max(1) as f64
-    };
-    let points: Vec<(f64, f64)> =
-        queries.data().par_chunks_exact(queries.cols()).map(|q| (f64::from(linear::dot(q, q)), ratio(q))).collect();
-    line_through(&points)
-}
-
-/// Least squares of y on x with neither number below zero.
-fn line_through(points: &[(f64, f64)]) -> (f32, f32) {
-    let n = points.len().max(1) as f64;
-    let (mx, my) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
-    let (sxx, sxy) =
-        points.iter().fold((0.0, 0.0), |(xx, xy), p| (xx + (p.0 - mx) * (p.0 - mx), xy + (p.0 - mx) * (p.1 - my)));
-    let slope = if sxx > 0.0 { (sxy / sxx).max(0.0) } else { 0.0 };
-    let constant = my - slope * mx;
-    if constant >= 0.0 {
-        (constant as f32, slope as f32)
-    } else {
-        let squares: f64 = points.iter().map(|p| p.0 * p.0).sum();
-        (0.0, (points.iter().map(|p| p.0 * p.1).sum::<f64>() / squares.max(f64::MIN_POSITIVE)) as f32)
-    }
 }
