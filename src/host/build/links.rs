@@ -30,6 +30,9 @@ pub fn links(
 ) -> Vec<u32> {
     let rows = layer.len();
     let per_row = per_row.min(rows.saturating_sub(1));
+    if per_row == 0 {
+        return Vec::new();
+    }
     let together = queries.map_or_else(|| vec![Vec::new(); rows], |queries| high_together(layer, queries));
     let near = neighbours(metric, hierarchy, per_row);
     together

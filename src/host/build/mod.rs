@@ -22,6 +22,9 @@ mod plan;
 mod predict;
 mod tune;
 
+#[cfg(test)]
+mod tests;
+
 use nalgebra::DMatrix;
 
 use super::measure;

@@ -1,0 +1,157 @@
+use nalgebra::DMatrix;
+use rand_core::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use super::*;
+
+fn noise(n: usize, seed: u64) -> Vec<f32> {
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    (0..n).map(|_| (0..4).map(|_| kmeans::uniform(&mut rng) as f32 - 0.5).sum::<f32>()).collect()
+}
+
+/// Rows around a few centres, with queries that vary much more in some directions than in others.
+fn layer(rows: usize, d: usize, queries: usize) -> (Matrix, Vec<f32>, Matrix) {
+    let (centres, own) = (noise(9 * d, 1), noise(rows * d, 2));
+    let weights = (0..rows * d).map(|i| 2.0 * centres[i / d % 9 * d + i % d] + own[i]).collect();
+    let raw = noise(queries * d, 3);
+    let stretched = (0..queries * d).map(|i| raw[i] * 4.0 / (1.0 + (i % d) as f32) + 0.5).collect();
+    let matrix = |data| Matrix::new(data, d).expect("whole rows");
+    (matrix(weights), noise(rows, 4), matrix(stretched))
+}
+
+fn quantised(weights: &Matrix, biases: &[f32], compensation: Option<&Compensation>) -> QuantisedRows {
+    QuantisedRows::round(weights, biases, quantise::scale_exponent(quantise::peak(weights.data())) + 2, compensation)
+}
+
+#[test]
+fn every_row_is_in_one_leaf_and_nodes_cover_their_children() {
+    let (weights, _, _) = layer(1000, 7, 1);
+    for (branching, leaf) in [(2, 2), (8, 16), (32, 8), (4, 2000)] {
+        let hierarchy = Hierarchy::build(&weights, branching, leaf, 5);
+        let mut order = hierarchy.order.clone();
+        order.sort_unstable();
+        assert!(order.iter().enumerate().all(|(i, &point)| i == point as usize));
+        let leaves: usize = hierarchy.spans.iter().filter(|span| span.is_leaf()).map(|span| span.rows).sum();
+        assert_eq!(leaves, 1000);
+        for span in hierarchy.spans.iter().filter(|span| !span.is_leaf()) {
+            assert!(span.children <= branching);
+            let children = &hierarchy.spans[span.first_child..][..span.children];
+            assert_eq!(children.iter().map(|child| child.rows).sum::<usize>(), span.rows);
+            assert_eq!(children[0].first_row, span.first_row);
+        }
+        assert!(hierarchy.spans.iter().filter(|span| span.is_leaf()).all(|span| span.rows <= leaf));
+    }
+}
+
+#[test]
+fn clusters_are_tighter_than_chance() {
+    let (weights, _, _) = layer(900, 8, 1);
+    let owner = kmeans::cluster(weights.data(), 8, 9, 3);
+    let spread = |owner: &[u32]| -> f64 {
+        (0..9u32)
+            .map(|k| {
+                let members: Vec<usize> = (0..900).filter(|&i| owner[i] == k).collect();
+                let mean = |j: usize| {
+                    members.iter().map(|&i| f64::from(weights.row(i)[j])).sum::<f64>() / members.len() as f64
+                };
+                (0..8)
+                    .map(|j| members.iter().map(|&i| (f64::from(weights.row(i)[j]) - mean(j)).powi(2)).sum::<f64>())
+                    .sum::<f64>()
+            })
+            .sum()
+    };
+    let chance: Vec<u32> = (0..900).map(|i| i / 100).collect();
+    assert!(spread(&owner) < 0.5 * spread(&chance));
+}
+
+#[test]
+fn moments_of_inner_nodes_are_those_of_their_rows() {
+    let (weights, biases, queries) = layer(400, 6, 200);
+    let moment = linear::second_moment(&linear::with_ones(&queries));
+    let rows = quantised(&weights, &biases, None);
+    let hierarchy = Hierarchy::build(&metric::blended(&rows, None, 0.0), 4, 8, 2);
+    let rows = rows.reordered(&hierarchy.order);
+    for (fit, span) in moments::moments(&rows, &hierarchy, &moment).iter().zip(&hierarchy.spans) {
+        let own = rows.augmented(span.first_row, span.rows);
+        let n = span.rows as f64;
+        let mean: Vec<f64> = (0..7).map(|j| own.chunks(7).map(|row| f64::from(row[j])).sum::<f64>() / n).collect();
+        let variance: f64 = own
+            .chunks(7)
+            .map(|row| {
+                let off = DMatrix::from_fn(7, 1, |j, _| f64::from(row[j]) - mean[j]);
+                (off.transpose() * &moment * off)[(0, 0)]
+            })
+            .sum::<f64>()
+            / n;
+        assert!((f64::from(fit.variance) - variance).abs() < 1e-4 * variance.max(0.1), "{} {variance}", fit.variance);
+        assert!(fit.vector.iter().zip(&mean).all(|(&w, m)| (f64::from(w) - m).abs() < 1e-5));
+        assert!((f64::from(fit.bias) - mean[6] - n.ln()).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn what_queries_teach_holds_for_other_queries() {
+    let (weights, biases, queries) = layer(600, 6, 900);
+    let (learn, hold) = split(&queries);
+    let source = Source::new(&weights, &biases, Some(&queries));
+    let error = |learned: bool| {
+        let plan = Plan { blend: 0.25, branching: 8, leaf: 16, learn: learned, links: 0 };
+        let index = Index::build(&source, &plan, learn.as_ref(), &hold, 1);
+        // With a budget for the top only, everything is prediction.
+        let targets = Targets { work: 0.0, cap: 0.0, ..Targets::default() };
+        tune::trials(&index, &plan, &targets, &hold).expect("valid")[0].result.error
+    };
+    assert!(error(true) < 0.7 * error(false), "{} {}", error(true), error(false));
+}
+
+#[test]
+fn compensated_rounding_keeps_scores_closer() {
+    let (weights, biases, queries) = layer(300, 16, 400);
+    let augmented = linear::with_ones(&queries);
+    let compensation = Compensation::new(&linear::second_moment(&augmented)).expect("positive");
+    let squared_error = |rows: &QuantisedRows| -> f64 {
+        let exact = linear::with_column(&weights, |i| biases[i]);
+        let truth = linear::times_transposed(augmented.data(), exact.data(), 17);
+        let rounded = linear::times_transposed(augmented.data(), &rows.augmented(0, rows.len()), 17);
+        truth.iter().zip(&rounded).map(|(a, b)| f64::from(a - b).powi(2)).sum()
+    };
+    let plain = squared_error(&quantised(&weights, &biases, None));
+    let better = squared_error(&quantised(&weights, &biases, Some(&compensation)));
+    assert!(better < 0.75 * plain, "{better} {plain}");
+}
+
+#[test]
+fn links_are_other_rows_each_once() {
+    let (weights, biases, queries) = layer(200, 6, 100);
+    let rows = quantised(&weights, &biases, None);
+    let close = metric::blended(&rows, None, 0.0);
+    let hierarchy = Hierarchy::build(&close, 8, 8, 2);
+    let rows = rows.reordered(&hierarchy.order);
+    for queries in [None, Some(&queries)] {
+        let links = links::links(&rows, &close, &hierarchy, queries, 6);
+        assert_eq!(links.len(), 200 * 6);
+        for (row, links) in links.chunks(6).enumerate() {
+            let mut sorted = links.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert!(sorted.len() == 6 && !links.contains(&(row as u32)) && links.iter().all(|&to| to < 200));
+        }
+    }
+}
+
+#[test]
+fn the_nearest_row_is_linked() {
+    let mut weights = noise(100 * 5, 8);
+    // Row 50 is row 3, a little longer.
+    for j in 0..5 {
+        weights[50 * 5 + j] = weights[3 * 5 + j] * 1.1;
+    }
+    let weights = Matrix::new(weights, 5).expect("whole rows");
+    let rows = quantised(&weights, &[0.0; 100], None);
+    let close = metric::blended(&rows, None, 0.0);
+    let hierarchy = Hierarchy::build(&close, 8, 8, 2);
+    let links = links::links(&rows.reordered(&hierarchy.order), &close, &hierarchy, None, 3);
+    let place = |point: u32| hierarchy.order.iter().position(|&p| p == point).expect("a row");
+    assert_eq!(links[place(3) * 3] as usize, place(50));
+    assert_eq!(links[place(50) * 3] as usize, place(3));
+}
