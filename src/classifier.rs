@@ -1,8 +1,10 @@
 //! The one type that most users need: a model, a budget, and answers.
 
 use heapless::Vec;
+use rand_core::Rng;
 
 use crate::Error;
+use crate::estimators::draw::{self, Drawn};
 use crate::estimators::top::{Candidate, Top};
 use crate::estimators::{certified, moments};
 use crate::format::{Model, Settings};
@@ -43,10 +45,7 @@ impl<'m> Classifier<'m> {
     /// # Errors
     /// [`Error::Budget`] if the cap does not reach the top of the tree.
     pub fn with_budget(self, budget: Budget) -> Result<Self, Error> {
-        let least = self.tree.top();
-        if (budget.cap as usize) < least {
-            return Err(Error::Budget(least as u32));
-        }
+        budget.check(self.tree.top())?;
         Ok(Self { budget, ..self })
     }
 
@@ -69,7 +68,7 @@ impl<'m> Classifier<'m> {
         query: &Query,
         scratch: &mut Scratch<WORDS, NODES>,
     ) -> Result<Prediction<K>, Error> {
-        self.check_capacity(WORDS)?;
+        let buffers = scratch.buffers_for(&self.model)?;
         let mut list = Vec::<Candidate, K>::new();
         let fields = moments::fields(
             &self.model,
@@ -77,7 +76,7 @@ impl<'m> Classifier<'m> {
             query,
             &self.budget,
             self.settings.far_factor,
-            scratch.buffers(),
+            buffers,
             &mut Top::new(&mut list),
         );
         let mut z = fields.near;
@@ -90,6 +89,19 @@ impl<'m> Classifier<'m> {
         Ok(Prediction::estimated(&list, z, &fields, &self.settings))
     }
 
+    /// One class, drawn from the estimated distribution within the same budget: see [`Drawn`] for its odds.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] as for [`Classifier::classify`]; [`Error::Budget`] if the cap leaves no row to draw.
+    pub fn sample<const WORDS: usize, const NODES: usize>(
+        &self,
+        query: &Query,
+        scratch: &mut Scratch<WORDS, NODES>,
+        rng: &mut impl Rng,
+    ) -> Result<Drawn, Error> {
+        draw::draw(&self.model, &self.tree, query, &self.budget, scratch.buffers_for(&self.model)?, rng)
+    }
+
     /// ln of what the exact Z of the model is at least and at most, for certain, from a search within the budget.
     ///
     /// # Errors
@@ -100,11 +112,11 @@ impl<'m> Classifier<'m> {
         query: &Query,
         scratch: &mut Scratch<WORDS, NODES>,
     ) -> Result<(f32, f32), Error> {
-        self.check_capacity(WORDS)?;
+        let buffers = scratch.buffers_for(&self.model)?;
         self.check_bounds()?;
         let mut none = Vec::<Candidate, 0>::new();
         let top = &mut Top::new(&mut none);
-        let found = search::best_first(&self.model, &self.tree, query, &self.budget, scratch.buffers(), top);
+        let found = search::best_first(&self.model, &self.tree, query, &self.budget, buffers, top);
         certified::interval(&self.tree, query, &found)
     }
 
@@ -121,11 +133,6 @@ impl<'m> Classifier<'m> {
         let mut list = Vec::new();
         let work = search::certain_top(&self.model, &self.tree, query, scratch.buffers(), &mut Top::new(&mut list));
         Ok((list, work))
-    }
-
-    fn check_capacity(&self, words: usize) -> Result<(), Error> {
-        let needed = crate::seen_words(self.model.classes());
-        if words < needed { Err(Error::Capacity(needed as u32)) } else { Ok(()) }
     }
 
     fn check_bounds(&self) -> Result<(), Error> {

@@ -1,9 +1,57 @@
 //! Z(q) and the top classes: one module for each method.
+//!
+//! Each is a split into rows that are scored (the near field) and rows that are only summarised (the far field), and
+//! each takes (model, query, parameters, head, generator, memory), as far as it needs them, to an [`Estimate`].
+//!
+//! | method | near field | far field | cost in rows |
+//! |---|---|---|---|
+//! | [`exact`] | all rows | nothing | N |
+//! | [`uniform`] | nothing | l samples | l |
+//! | [`nmimps`] | a [`Head`] of k rows | nothing | retrieval |
+//! | [`mimps`] | a head of k rows | l samples of the rest | retrieval + l |
+//! | [`mince`] | a head of k rows, as data | l samples, as noise | retrieval + l |
+//! | [`fmbe()`] | nothing | a table of P random features | about P |
+//! | [`moments()`] | what a search scores | predictions of the unopened nodes | the budget |
+//! | [`moments_with_samples`] | what a search scores | l samples, drawn by the predictions | the budget |
+//! | [`self_normalised`] | nothing | nothing | 0 |
+//!
+//! A head is [`retrieve`]d from the tree, or, to see what an estimator is worth apart from the index, an
+//! `OracleHead`.
 
 pub(crate) mod certified;
+mod deviation;
+pub(crate) mod draw;
+mod estimate;
 mod exact;
+mod fmbe;
+mod head;
+mod mimps;
+mod mince;
 pub(crate) mod moments;
+mod nmimps;
+#[cfg(feature = "std")]
+mod oracle;
+mod random;
+mod samples;
+mod self_normalised;
+mod tail;
 pub(crate) mod top;
+mod uniform;
 
+pub use draw::Drawn;
+pub use estimate::Estimate;
 pub use exact::exact;
+#[cfg(feature = "std")]
+pub(crate) use fmbe::features as fmbe_features;
+pub use fmbe::fmbe;
+pub use head::{Head, HeadBuffer, retrieve};
+pub use mimps::mimps;
+pub use mince::mince;
+pub use moments::moments;
+pub use nmimps::nmimps;
+#[cfg(feature = "std")]
+pub use oracle::{OracleHead, RetrievalError};
+pub use samples::moments_with_samples;
+pub use self_normalised::self_normalised;
 pub use top::Candidate;
+pub use uniform::uniform;

@@ -4,13 +4,49 @@
 //! that the builder fitted. A node some of whose rows were reached by links adds only the share of the others.
 //! Costs what the budget says, and one exponential for each row scored and each node left.
 
-use super::top::Top;
+use super::Estimate;
+use super::top::{Nothing, Offer};
+use crate::Error;
 use crate::format::Model;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 pub(crate) use crate::search::Found;
-use crate::search::{Budget, Buffers, Work, best_first};
+use crate::search::{Budget, Buffers, Scratch, Work, best_first};
 use crate::tree::Tree;
+
+/// Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
+///
+/// [`Classifier`](crate::Classifier) gives the same Ẑ with the top classes and an interval; this is the bare estimate.
+///
+/// # Errors
+/// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree, and
+/// [`Error::Capacity`] if `WORDS` is too small for the model.
+pub fn moments<const WORDS: usize, const NODES: usize>(
+    model: &Model<'_>,
+    query: &Query,
+    budget: &Budget,
+    scratch: &mut Scratch<WORDS, NODES>,
+) -> Result<Estimate, Error> {
+    let tree = model.tree().ok_or(Error::NoIndex)?;
+    budget.check(tree.top())?;
+    let fields = fields(model, tree, query, budget, far_factor(model), scratch.buffers_for(model)?, &mut Nothing);
+    let mut z = fields.near;
+    match model.settings() {
+        // No prediction has to guess what the biases alone say.
+        Some(settings) if query.norm() == 0.0 => {
+            z = LogSum::new();
+            z.add(settings.log_z_of_zero);
+            return Ok(Estimate::exact(z, fields.work));
+        }
+        _ => z.add_sum(&fields.far),
+    }
+    Ok(if fields.far.is_zero() { Estimate::exact(z, fields.work) } else { Estimate::plain(z, fields.work) })
+}
+
+/// α as the file has it, or one.
+pub(super) fn far_factor(model: &Model<'_>) -> Log2 {
+    model.settings().map_or(Log2::from_bits(0), |settings| settings.far_factor)
+}
 
 /// Near field and far field of one query.
 pub(crate) struct Fields {
@@ -28,7 +64,7 @@ pub(crate) fn fields(
     budget: &Budget,
     far_factor: Log2,
     buffers: Buffers<'_>,
-    top: &mut Top<'_>,
+    top: &mut impl Offer,
 ) -> Fields {
     let found = best_first(model, tree, query, budget, buffers, top);
     let far = far_field(tree, &found, far_factor);
@@ -36,7 +72,7 @@ pub(crate) fn fields(
 }
 
 /// Σ over the unopened nodes.
-fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> LogSum {
+pub(super) fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> LogSum {
     let mut far = LogSum::new();
     for unopened in found.frontier.iter() {
         let span = tree.span(unopened.node as usize);

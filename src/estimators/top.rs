@@ -21,6 +21,11 @@ impl Candidate {
     }
 }
 
+/// What a search shows every row that it scores.
+pub(crate) trait Offer {
+    fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2);
+}
+
 /// The best `capacity` candidates of those offered.
 pub(crate) struct Top<'a> {
     list: &'a mut VecView<Candidate>,
@@ -38,13 +43,6 @@ impl<'a> Top<'a> {
     /// What a score has to reach to be among the best.
     pub fn threshold(&self) -> Log2 {
         self.threshold
-    }
-
-    #[inline]
-    pub fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2) {
-        if score >= self.threshold {
-            self.insert(Candidate { class: model.class_of_row(row) as u32, score });
-        }
     }
 
     #[inline(never)]
@@ -66,4 +64,21 @@ impl<'a> Top<'a> {
             self.threshold = self.list.last().map_or(Log2::MIN, |last| last.score);
         }
     }
+}
+
+impl Offer for Top<'_> {
+    #[inline]
+    fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2) {
+        if score >= self.threshold {
+            self.insert(Candidate { class: model.class_of_row(row) as u32, score });
+        }
+    }
+}
+
+/// For a search of which only the sums are wanted.
+pub(crate) struct Nothing;
+
+impl Offer for Nothing {
+    #[inline]
+    fn offer(&mut self, _: &Model<'_>, _: usize, _: Log2) {}
 }

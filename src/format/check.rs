@@ -24,6 +24,9 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     if model.settings().is_some_and(|settings| !settings.is_sound()) {
         return Err(Error::SectionContent(Section::Settings.kind()));
     }
+    if model.fmbe().is_some_and(|fmbe| !fmbe.is_sound()) {
+        return Err(Error::SectionContent(Section::Fmbe.kind()));
+    }
     Ok(())
 }
 

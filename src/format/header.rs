@@ -50,13 +50,15 @@ pub enum Section {
     NodeBounds = 13,
     /// The budget and what was measured with it.
     Settings = 14,
+    /// The table of random features.
+    Fmbe = 15,
     /// What opening each node is worth, beyond its mass.
     NodeGains = 16,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -71,6 +73,7 @@ impl Section {
         Self::Links,
         Self::NodeBounds,
         Self::Settings,
+        Self::Fmbe,
         Self::NodeGains,
     ];
 
@@ -159,6 +162,14 @@ impl<'a> Header<'a> {
     /// The known and unknown sections of the file: kind and length.
     pub fn sections(&self) -> impl Iterator<Item = (u16, usize)> + 'a {
         self.entries().map(|entry| (entry.kind, entry.len))
+    }
+
+    /// Every section of the file: kind, whether it is required, and bytes.
+    #[cfg(feature = "alloc")]
+    pub fn contents(&self) -> impl Iterator<Item = (u16, bool, &'a [u8])> + 'a {
+        let bytes = self.bytes;
+        let content = move |entry: &Entry| bytes.get(entry.offset..entry.offset + entry.len).unwrap_or(&[]);
+        self.entries().map(move |entry| (entry.kind, entry.flags & REQUIRED != 0, content(&entry)))
     }
 
     fn entries(&self) -> impl Iterator<Item = Entry> + 'a {

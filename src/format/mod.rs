@@ -36,10 +36,12 @@
 //! | 13 | node bounds | 5 × u16 a node, see [`Bounds`](crate::tree::Bounds) |
 //! | 16 | node gains | i16 a node: ln of what opening it is worth beside its mass |
 //! | 14 | settings | 16 × u32, see [`Settings`] |
+//! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
 
 mod check;
+mod fmbe;
 mod header;
 mod include;
 mod indices;
@@ -51,6 +53,7 @@ mod settings;
 #[cfg(feature = "alloc")]
 mod write;
 
+pub use fmbe::{Fmbe, FmbeKind};
 pub use header::{FORMAT_VERSION, Section};
 pub use include::Aligned;
 pub use indices::Indices;
@@ -62,6 +65,8 @@ pub use settings::Settings;
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};
 
+#[cfg(feature = "std")]
+pub(crate) use fmbe::FMBE_DEGREES;
 pub(crate) use header::checksum;
 
 #[cfg(test)]

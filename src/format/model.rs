@@ -1,7 +1,7 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
-use super::{Indices, Links, Settings, check};
+use super::{Fmbe, Indices, Links, Settings, check};
 use crate::Error;
 use crate::rows::RowTable;
 use crate::tree::{self, Tree};
@@ -17,6 +17,7 @@ pub struct Model<'a> {
     tree: Option<Tree<'a>>,
     links: Option<Links<'a>>,
     settings: Option<Settings>,
+    fmbe: Option<Fmbe<'a>>,
 }
 
 /// The order of the rows, where it is not that of the classes.
@@ -81,7 +82,7 @@ impl<'a> Model<'a> {
             Some(_) => Some(Settings::from_words(words(&header, Section::Settings)?)),
             None => None,
         };
-        Ok(Self { header, rows, order, tree: tree(&header)?, links, settings })
+        Ok(Self { header, rows, order, tree: tree(&header)?, links, settings, fmbe: fmbe(&header)? })
     }
 
     /// N, the number of classes.
@@ -138,6 +139,11 @@ impl<'a> Model<'a> {
     /// What the builder chose and measured, if the file has it.
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
+    }
+
+    /// The table of random features, if the file has one.
+    pub fn fmbe(&self) -> Option<&Fmbe<'a>> {
+        self.fmbe.as_ref()
     }
 
     /// Kind and length of every section in the file.
@@ -198,4 +204,11 @@ fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
     };
     let tree = Tree::new(nodes, spans, spreads, gains, bounds, info);
     tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
+}
+
+/// The table of random features, if there is one.
+fn fmbe<'a>(header: &Header<'a>) -> Result<Option<Fmbe<'a>>, Error> {
+    let parse = |bytes| bytemuck::try_cast_slice(bytes).ok().and_then(|words| Fmbe::parse(words, header.dim));
+    let wrong = Error::SectionLength(Section::Fmbe.kind());
+    header.section(Section::Fmbe).map(|bytes| parse(bytes).ok_or(wrong)).transpose()
 }

@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::header::{CHECKSUM_AT, ENTRY_LEN, FORMAT_VERSION, HEADER_LEN, MAGIC, REQUIRED, SECTION_ALIGN, Section};
+use super::header::{
+    CHECKSUM_AT, ENTRY_LEN, FORMAT_VERSION, HEADER_LEN, Header, MAGIC, REQUIRED, SECTION_ALIGN, Section,
+};
 use crate::Error;
 use crate::kernels;
 
@@ -32,14 +34,30 @@ impl FileWriter {
         Self { sizes, sections: Vec::new() }
     }
 
-    /// Adds a section that a reader has to know.
-    pub fn required<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
-        self.sections.push((section.kind(), true, bytemuck::cast_slice(content).to_vec()));
+    /// Takes over a finished file, to add a section to it or to replace one.
+    ///
+    /// # Errors
+    /// As [`Model::from_bytes`](super::Model::from_bytes) for the header and the section table.
+    pub fn reopen(file: &[u8]) -> Result<Self, Error> {
+        let header = Header::parse(file)?;
+        let Header { classes, dim, scale_exponent, max_norm, .. } = header;
+        let sections = header.contents().map(|(kind, required, content)| (kind, required, content.to_vec()));
+        Ok(Self { sizes: Sizes { classes, dim, scale_exponent, max_norm }, sections: sections.collect() })
     }
 
-    /// Adds a section that a reader may skip.
+    /// Adds a section that a reader has to know; one of the same kind is replaced.
+    pub fn required<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
+        self.put(section, true, bytemuck::cast_slice(content));
+    }
+
+    /// Adds a section that a reader may skip; one of the same kind is replaced.
     pub fn optional<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
-        self.sections.push((section.kind(), false, bytemuck::cast_slice(content).to_vec()));
+        self.put(section, false, bytemuck::cast_slice(content));
+    }
+
+    fn put(&mut self, section: Section, required: bool, content: &[u8]) {
+        self.sections.retain(|&(kind, _, _)| kind != section.kind());
+        self.sections.push((section.kind(), required, content.to_vec()));
     }
 
     /// The bytes of the file.

@@ -2,6 +2,7 @@
 
 pub mod build;
 mod error;
+mod fmbe;
 pub mod io;
 mod linear;
 mod matrix;
@@ -9,5 +10,6 @@ pub mod measure;
 mod quantise;
 
 pub use error::BuildError;
+pub use fmbe::with_fmbe;
 pub use matrix::Matrix;
 pub use quantise::{Compensation, QuantisedRows, flat_model};

@@ -3,12 +3,11 @@
 #[cfg(feature = "micromath")]
 use micromath::F32Ext;
 
-/// Natural logarithm.
+use super::log2::log2_fraction;
+
+/// Natural logarithm, −∞ for what has none. Not from micromath, whose error of a few per mille would be one of Z.
 pub(crate) fn ln(x: f32) -> f32 {
-    #[cfg(feature = "micromath")]
-    return F32Ext::ln(x);
-    #[cfg(not(feature = "micromath"))]
-    libm::logf(x)
+    if x >= f32::MIN_POSITIVE { log2(x) * core::f32::consts::LN_2 } else { f32::NEG_INFINITY }
 }
 
 /// e^x.
@@ -27,4 +26,34 @@ pub(crate) fn sqrt(x: f32) -> f32 {
 /// The nearest whole number, halves away from zero. Exact in both.
 pub(crate) fn round(x: f32) -> f32 {
     libm::roundf(x)
+}
+
+/// Base-2 logarithm of a positive normal number, to 2⁻²⁵: in integers, the same with every feature.
+pub(crate) fn log2(x: f32) -> f32 {
+    const BITS: u32 = 26;
+    let exponent = (x.to_bits() >> 23) as i32 - 127;
+    let fraction = log2_fraction(x.to_bits() << 8 | 1 << 31, BITS);
+    ((i64::from(exponent) << BITS) + i64::from(fraction)) as f32 * (1.0 / (1u32 << BITS) as f32)
+}
+
+/// 2^`exponent`, zero below f32's normal range and infinity above it.
+pub(crate) fn power_of_two(exponent: i32) -> f32 {
+    match exponent {
+        -126..=127 => f32::from_bits(((exponent + 127) as u32) << 23),
+        i32::MIN..=-127 => 0.0,
+        _ => f32::INFINITY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_2_logarithms_are_those_of_f64() {
+        for x in [1e-30_f32, 0.1, 0.999_999_94, 1.0, 1.000_000_1, 1.5, 1.999_999_9, 2.0, 12_345.678, 3e38] {
+            let truth = f64::from(x).log2();
+            assert!((f64::from(log2(x)) - truth).abs() < 3e-8 + truth.abs() * 6e-8, "{x}: {} {truth}", log2(x));
+        }
+    }
 }

@@ -1,6 +1,25 @@
 //! A base-2 logarithm in fixed point: the unit of every score and every predicted mass.
 
-use super::float;
+use super::{exp2_fraction, float};
+
+/// log₂ of `mantissa`·2⁻³¹, which is in [1, 2), rounded down to at most 26 bits.
+///
+/// One squaring for each bit, in integers: squaring doubles a logarithm, so whether the square leaves the octave is the
+/// next bit. Each squaring cuts 2⁻³¹, and what it cuts is halved with every bit after it, so the sum of it all stays
+/// below the last bit.
+pub(super) const fn log2_fraction(mantissa: u32, bits: u32) -> u32 {
+    let mut square = mantissa as u64;
+    let mut fraction = 0;
+    let mut done = 0;
+    while done < bits {
+        square = (square * square) >> 31;
+        let carry = square >> 32;
+        square >>= carry;
+        fraction = fraction << 1 | carry as u32;
+        done += 1;
+    }
+    fraction
+}
 
 /// A base-2 logarithm in Q13.18 fixed point.
 ///
@@ -49,6 +68,28 @@ impl Log2 {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// Difference of two logarithms, saturating.
+    #[inline]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// log₂ of a whole number, rounded down; [`Log2::MIN`] for zero.
+    pub const fn of(number: u64) -> Self {
+        if number == 0 {
+            return Self::MIN;
+        }
+        let octave = 63 - number.leading_zeros();
+        let mantissa = (number << (63 - octave) >> 32) as u32;
+        Self((octave << Self::FRACTION_BITS | log2_fraction(mantissa, Self::FRACTION_BITS)) as i32)
+    }
+
+    /// 2^self, zero below f32's normal range and infinity above it. To 2⁻²³ of itself.
+    pub(crate) fn exp2(self) -> f32 {
+        let power = exp2_fraction(self.fraction()) as f32 * (1.0 / (1u32 << 31) as f32);
+        power * float::power_of_two(self.floor())
+    }
+
     /// The integer part, rounded down.
     #[inline]
     pub(crate) const fn floor(self) -> i32 {
@@ -75,6 +116,25 @@ mod tests {
             let error = (Log2::from_nats(nats).to_nats() - nats).abs();
             assert!(error <= step + nats.abs() * 2e-7, "{nats}: {error}");
         }
+    }
+
+    #[test]
+    fn logarithms_of_whole_numbers_are_right_to_the_last_bit() {
+        for number in (1..5000).chain((6..64).flat_map(|shift| [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 3])) {
+            let error = f64::from(Log2::of(number).0) - (number as f64).log2() * f64::from(Log2::ONE);
+            assert!((-1.001..=0.001).contains(&error), "{number}: {error}");
+        }
+        assert_eq!(Log2::of(0), Log2::MIN);
+        assert_eq!(Log2::of(1 << 40), Log2(40 << Log2::FRACTION_BITS));
+    }
+
+    #[test]
+    fn powers_are_those_of_f64_and_the_ends_are_defined() {
+        for bits in (-30_000_000..30_000_000).step_by(77_777) {
+            let truth = (f64::from(bits) / f64::from(Log2::ONE)).exp2();
+            assert!((f64::from(Log2(bits).exp2()) / truth - 1.0).abs() < 1.2e-7, "{bits}");
+        }
+        assert_eq!((Log2::MIN.exp2(), Log2::MAX.exp2()), (0.0, f32::INFINITY));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! the top bit is reached the mantissa gives up its lowest 16 bits: there is no number of terms that overflows.
 //! A term loses what lies 46 bits below the largest one, so N terms are off by less than N·2⁻⁴⁶ of the sum.
 
+use super::log2::log2_fraction;
 use super::{Log2, exp2_fraction, float};
 
 /// Bits by which a Q1.31 power is moved up before it is aligned.
@@ -69,6 +70,33 @@ impl LogSum {
         self.renormalise();
     }
 
+    /// Takes another sum off; what was never there leaves zero, not less.
+    pub fn subtract_sum(&mut self, other: &Self) {
+        self.raise_to(other.exponent);
+        self.mantissa = self.mantissa.saturating_sub(shift_right(other.mantissa, self.exponent - other.exponent));
+    }
+
+    /// The sum times `number` / `divisor`, to 2⁻³¹ of itself. A divisor of zero counts as one.
+    pub fn scaled(&self, number: u32, divisor: u32) -> Self {
+        if self.mantissa == 0 || number == 0 {
+            return Self::new();
+        }
+        let zeros = self.mantissa.leading_zeros();
+        let product = ((self.mantissa << zeros) >> 32) * u64::from(number);
+        // The product fills its word before it is divided, so that the quotient keeps 32 bits; one bit stays free.
+        let room = product.leading_zeros();
+        let mantissa = ((product << room) / u64::from(divisor.max(1))) >> 1;
+        Self { mantissa, exponent: self.exponent + 33 - zeros as i32 - room as i32 }
+    }
+
+    /// Whether a random number falls into the share that 2^`term` has in the sum: true with that probability.
+    ///
+    /// Offered terms one after the other, each added first, the last that won is one drawn in proportion to its size.
+    pub(crate) fn is_won_by(&mut self, term: Log2, random: u64) -> bool {
+        let aligned = self.align(term);
+        ((u128::from(random) * u128::from(self.mantissa)) >> 64) < u128::from(aligned)
+    }
+
     /// Whether nothing was added, or nothing that could be seen beside the rest.
     pub const fn is_zero(&self) -> bool {
         self.mantissa == 0
@@ -79,8 +107,10 @@ impl LogSum {
         if self.mantissa == 0 {
             return f32::NEG_INFINITY;
         }
-        let (mantissa, exponent) = self.normalised();
-        exponent as f32 * core::f32::consts::LN_2 + float::ln(mantissa)
+        const BITS: u32 = 26;
+        let (mantissa, exponent) = self.leading();
+        let log2 = (i64::from(exponent) << BITS) + i64::from(log2_fraction(mantissa, BITS));
+        log2 as f32 * (core::f32::consts::LN_2 / (1u32 << BITS) as f32)
     }
 
     /// The base-2 logarithm of the sum in fixed point; [`Log2::MIN`] if it is empty.
@@ -88,8 +118,8 @@ impl LogSum {
         if self.mantissa == 0 {
             return Log2::MIN;
         }
-        let (mantissa, exponent) = self.normalised();
-        let fraction = float::ln(mantissa) * (core::f32::consts::LOG2_E * (1u32 << Log2::FRACTION_BITS) as f32);
+        let (mantissa, exponent) = self.leading();
+        let fraction = log2_fraction(mantissa, Log2::FRACTION_BITS);
         // The exponent of a sum of `Log2`s fits: one more than the largest term and 32 bits of count.
         Log2::from_bits((exponent.saturating_mul(1 << Log2::FRACTION_BITS)).saturating_add(fraction as i32))
     }
@@ -115,7 +145,7 @@ impl LogSum {
             return 0.0;
         }
         let (own, own_exponent) = self.normalised();
-        (mantissa / own * power_of_two(exponent.saturating_sub(own_exponent))).min(1.0)
+        (mantissa / own * float::power_of_two(exponent.saturating_sub(own_exponent))).min(1.0)
     }
 
     #[inline]
@@ -143,12 +173,17 @@ impl LogSum {
         }
     }
 
+    /// The sum as m·2⁻³¹ · 2^e with m·2⁻³¹ in [1, 2).
+    fn leading(&self) -> (u32, i32) {
+        let zeros = self.mantissa.leading_zeros();
+        (((self.mantissa << zeros) >> 32) as u32, self.exponent - POINT + 63 - zeros as i32)
+    }
+
     /// The sum as m · 2^e with m in [1, 2).
     fn normalised(&self) -> (f32, i32) {
-        let zeros = self.mantissa.leading_zeros();
+        let (mantissa, exponent) = self.leading();
         // 24 bits are what f32 holds; cutting rather than rounding keeps m below 2.
-        let top = ((self.mantissa << zeros) >> 40) as u32;
-        (top as f32 * (1.0 / (1u32 << 23) as f32), self.exponent - POINT + 63 - zeros as i32)
+        ((mantissa >> 8) as f32 * (1.0 / (1u32 << 23) as f32), exponent)
     }
 }
 
@@ -161,15 +196,6 @@ impl Default for LogSum {
 #[inline]
 fn shift_right(value: u64, by: i32) -> u64 {
     if by < 64 { value >> by } else { 0 }
-}
-
-/// 2^`exponent`, zero below f32's normal range and infinity above it.
-fn power_of_two(exponent: i32) -> f32 {
-    match exponent {
-        -126..=127 => f32::from_bits(((exponent + 127) as u32) << 23),
-        i32::MIN..=-127 => 0.0,
-        _ => f32::INFINITY,
-    }
 }
 
 #[cfg(test)]
@@ -241,6 +267,36 @@ mod tests {
         assert!((sum.ln() - sum_of([1.0, 2.0]).ln()).abs() < 1e-6);
         sum.subtract(Log2::from_nats(10.0));
         assert!(sum.is_zero());
+    }
+
+    #[test]
+    fn a_scaled_sum_is_the_product() {
+        for nats in [-4000.0, -3.0, 0.0, 700.0] {
+            for (number, divisor) in [(1, 1), (1, 3), (10_000, 7), (u32::MAX, 1), (1, u32::MAX), (340_000, 339_999)] {
+                for count in [1usize, 70_000] {
+                    let sum = sum_of(core::iter::repeat_n(nats, count)).scaled(number, divisor);
+                    let truth = f64::from(nats) + (count as f64 * f64::from(number) / f64::from(divisor)).ln();
+                    assert!((f64::from(sum.ln()) - truth).abs() < 1e-6 * truth.abs().max(4.0), "{nats} {number}");
+                    let mut twice = sum;
+                    twice.add_sum(&sum);
+                    assert!((twice.share_of_sum(&sum) - 0.5).abs() < 1e-6);
+                    twice.subtract_sum(&sum);
+                    assert!((twice.ln() - sum.ln()).abs() < 1e-6 * truth.abs().max(4.0) as f32);
+                }
+            }
+        }
+        assert!(sum_of([1.0]).scaled(0, 5).is_zero() && LogSum::new().scaled(5, 5).is_zero());
+    }
+
+    #[test]
+    fn a_term_wins_as_often_as_its_share() {
+        let mut sum = sum_of([0.0, 1.0, 2.0]);
+        let share = f64::from(sum.share(Log2::from_nats(1.0)));
+        let step = u64::MAX / 100_000;
+        let won = (0..100_000).filter(|&i| sum.is_won_by(Log2::from_nats(1.0), i * step)).count();
+        assert!((won as f64 / 1e5 - share).abs() < 2e-5, "{won} {share}");
+        let mut alone = sum_of([-900.0]);
+        assert!(alone.is_won_by(Log2::from_nats(-900.0), u64::MAX));
     }
 
     #[test]

@@ -99,6 +99,17 @@ impl Query {
         self.shift
     }
 
+    /// The power of two by which the values were raised.
+    pub(crate) fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    /// The columns as they were rounded: q·log₂e·2^exponent.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = i16> {
+        let values = self.values();
+        (0..values.len()).map(|column| values.get(kernels::query_slot(column)).copied().unwrap_or(0))
+    }
+
     /// ‖q‖ of the quantised query.
     pub fn norm(&self) -> f32 {
         self.norm

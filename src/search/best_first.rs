@@ -3,7 +3,7 @@
 use super::best::BestRows;
 use super::frontier::Unopened;
 use super::{Budget, Buffers, Frontier, Seen, Work};
-use crate::estimators::top::Top;
+use crate::estimators::top::Offer;
 use crate::format::Model;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
@@ -34,7 +34,7 @@ pub(crate) fn best_first<'s>(
     query: &Query,
     budget: &Budget,
     buffers: Buffers<'s>,
-    top: &mut Top<'_>,
+    top: &mut impl Offer,
 ) -> Found<'s> {
     buffers.frontier.clear();
     let mut search = Search {
@@ -65,12 +65,12 @@ pub(crate) fn best_first<'s>(
     }
 }
 
-struct Search<'a, 'm, 't, 's> {
+struct Search<'a, 'm, 's, T> {
     model: &'a Model<'m>,
     tree: &'a Tree<'m>,
     query: &'a Query,
     spread: Spread,
-    top: &'a mut Top<'t>,
+    top: &'a mut T,
     best: BestRows,
     seen: Seen<'s>,
     frontier: &'s mut Frontier,
@@ -85,7 +85,7 @@ struct Search<'a, 'm, 't, 's> {
     watch_far: bool,
 }
 
-impl Search<'_, '_, '_, '_> {
+impl<T: Offer> Search<'_, '_, '_, T> {
     fn run(&mut self, epsilon: f32) {
         if self.tree.top() > self.left {
             // Not even the top of the tree: the caller learns of it by the work, which is zero.

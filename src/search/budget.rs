@@ -1,5 +1,7 @@
 //! What a search may spend, and what it spent.
 
+use crate::Error;
+
 /// The limits of a search.
 ///
 /// Work is counted in row-equivalents: every dot product of length d is one, whether with a row or with a node.
@@ -18,6 +20,11 @@ pub struct Budget {
 impl Budget {
     /// The most rows whose links are followed.
     pub const MAX_EXPAND: u32 = 8;
+
+    /// Refuses a cap that does not reach `least`.
+    pub(crate) fn check(&self, least: usize) -> Result<(), Error> {
+        if (self.cap as usize) < least { Err(Error::Budget(least as u32)) } else { Ok(()) }
+    }
 }
 
 /// What a query cost.
@@ -36,6 +43,12 @@ impl Work {
     /// Dot products of length d: what a [`Budget`] limits.
     pub fn row_equivalents(&self) -> u32 {
         self.rows + self.nodes
+    }
+
+    /// This and `rows` more rows of `stride` bytes.
+    pub(crate) fn and_rows(self, rows: usize, stride: usize) -> Self {
+        let more = Self::of(rows, 0, stride);
+        Self { rows: self.rows + more.rows, nodes: self.nodes, bytes: self.bytes.saturating_add(more.bytes) }
     }
 
     /// Counts dot products with rows of `stride` bytes.

@@ -9,7 +9,7 @@
 
 use super::frontier::Unopened;
 use super::{Buffers, Work};
-use crate::estimators::top::Top;
+use crate::estimators::top::{Offer, Top};
 use crate::format::Model;
 use crate::math::Log2;
 use crate::rows::Query;

@@ -4,6 +4,8 @@ use heapless::binary_heap::{BinaryHeap, Max};
 
 use super::Frontier;
 use super::frontier::Unopened;
+use crate::Error;
+use crate::format::Model;
 
 /// The words that one bit for each of `classes` rows takes: the first parameter of [`Scratch`].
 pub const fn seen_words(classes: usize) -> usize {
@@ -30,6 +32,12 @@ impl<const WORDS: usize, const NODES: usize> Scratch<WORDS, NODES> {
     /// Empty memory; each search starts by clearing it.
     pub const fn new() -> Self {
         Self { seen: [0; WORDS], frontier: BinaryHeap::new() }
+    }
+
+    /// [`Scratch::buffers`], if there is a bit for each of the model's rows.
+    pub(crate) fn buffers_for(&mut self, model: &Model<'_>) -> Result<Buffers<'_>, Error> {
+        let needed = seen_words(model.classes());
+        if WORDS < needed { Err(Error::Capacity(needed as u32)) } else { Ok(self.buffers()) }
     }
 
     /// The parts, without their sizes: the search is compiled once, not once for each size.

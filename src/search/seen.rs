@@ -27,6 +27,23 @@ impl<'a> Seen<'a> {
         self.0.get(row / 32).is_some_and(|word| word >> (row % 32) & 1 == 1)
     }
 
+    /// The row at place `rank` among those of `first..first + count` that are not in the set.
+    pub fn nth_unseen(&self, first: usize, count: usize, rank: usize) -> Option<usize> {
+        let (mut at, end) = (first, first.saturating_add(count));
+        let mut left = rank;
+        // Whole words are stepped over by their count, the last one bit by bit.
+        while at < end {
+            let bits = (32 - at % 32).min(end - at);
+            let unseen = bits - self.count(at, bits);
+            if left < unseen {
+                return (at..at + bits).filter(|&row| !self.contains(row)).nth(left);
+            }
+            left -= unseen;
+            at += bits;
+        }
+        None
+    }
+
     /// How many of the rows `first..first + count` are in the set.
     #[inline]
     pub fn count(&self, first: usize, count: usize) -> usize {
@@ -63,6 +80,12 @@ mod tests {
             for count in 0..160 - first {
                 let truth = rows.iter().filter(|&&row| (first..first + count).contains(&row)).count();
                 assert_eq!(seen.count(first, count), truth, "{first} + {count}");
+            }
+        }
+        for (first, count) in [(0, 160), (1, 159), (30, 5), (33, 90), (5, 0)] {
+            let left: Vec<usize> = (first..first + count).filter(|row| !rows.contains(row)).collect();
+            for rank in 0..=left.len() {
+                assert_eq!(seen.nth_unseen(first, count, rank), left.get(rank).copied(), "{first} + {count}: {rank}");
             }
         }
         assert!(!seen.insert(160), "beyond the memory nothing is new");

@@ -115,6 +115,12 @@ impl<'a> Tree<'a> {
         });
     }
 
+    /// From a node's predicted log-mass to ½·ln(n·Σ exp(2u)): how much of a sample it should have.
+    pub(crate) fn sampling_mass(&self, node: usize, mass: Log2, spread: &Spread) -> Log2 {
+        let numbers = self.spreads.get(node).copied().unwrap_or([0; 3]);
+        self.score_of(mass, node, spread).saturating_add(spread.of_sampled_node(numbers))
+    }
+
     /// Where a node stands in the frontier: its log-mass, plus what its uncertainty makes opening it worth.
     #[inline]
     pub(crate) fn priority_of(&self, mass: Log2, node: usize) -> Log2 {

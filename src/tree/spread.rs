@@ -99,6 +99,21 @@ impl Spread {
     }
 }
 
+impl Spread {
+    /// The same for ½·ln(n·Σ exp(2u)), the share of samples that a node of uniformly drawn rows should have: there the
+    /// spread counts twice, σ², and freezes at a quarter of it, at σ·sqrt(2 ln n) − ½·ln n.
+    pub(crate) fn of_sampled_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
+        let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
+        let gauss = scaled(self.value, curve, self.value_shift);
+        let bits = if gauss <= count / 4 {
+            2 * gauss as i32
+        } else {
+            scaled(self.root, frozen, self.root_shift) as i32 - (count / 2) as i32
+        };
+        Log2::from_bits(bits)
+    }
+}
+
 /// `value · scale >> shift`, at most 2^30.
 #[inline]
 fn scaled(value: u32, scale: u16, shift: u32) -> u32 {

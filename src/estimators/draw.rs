@@ -1,0 +1,166 @@
+//! A class drawn from the estimated distribution: for text generators and other samplers.
+//!
+//! One search, as for the default estimator, but instead of the best rows it keeps one row drawn in proportion to
+//! exp(u): the i-th row offered takes the place with probability 2^sᵢ / Σ_{j≤i} 2^sⱼ (a reservoir of one; Chao, 1982).
+//! Unopened nodes are offered the same way with their predicted masses. If a node has the place in the end, its
+//! children are offered by their predictions, and so down to a leaf, whose rows are scored and drawn exactly.
+//!
+//! So the near field has the right odds within itself, and near and far as a whole those of the predictions: a scored
+//! class comes with exp(u)/Ẑ where exp(u)/Z would be right, which is off by the error of Ẑ and no more. A far class comes
+//! with what its nodes were predicted at. Exact where everything was opened. Costs the budget: 64 row-equivalents
+//! of it are kept for the way down; where they do not reach, the last step is a uniform draw among the node's rows.
+
+use rand_core::Rng;
+
+use super::moments::far_factor;
+use super::random;
+use super::top::Offer;
+use crate::Error;
+use crate::format::Model;
+use crate::math::{Log2, LogSum};
+use crate::rows::Query;
+use crate::search::{Budget, Buffers, Found, Work, best_first};
+use crate::tree::{Span, Tree};
+
+/// Row-equivalents that are kept for the way from an unopened node to a row.
+const DESCENT: u32 = 64;
+
+/// A class that was drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Drawn {
+    /// The class.
+    pub class: u32,
+    /// Its score.
+    pub score: Log2,
+    /// Its estimated probability, exp(score)/Ẑ.
+    pub p: f32,
+    /// What it cost.
+    pub work: Work,
+}
+
+/// One place, and what has it.
+struct Reservoir<'r, R> {
+    rng: &'r mut R,
+    sum: LogSum,
+    /// The row, or the node, and its score or mass.
+    kept: Option<(usize, Log2)>,
+}
+
+impl<R: Rng> Reservoir<'_, R> {
+    fn offer(&mut self, item: usize, mass: Log2) -> bool {
+        self.sum.add(mass);
+        let wins = self.sum.is_won_by(mass, self.rng.next_u64());
+        if wins {
+            self.kept = Some((item, mass));
+        }
+        wins
+    }
+}
+
+impl<R: Rng> Offer for Reservoir<'_, R> {
+    #[inline]
+    fn offer(&mut self, _: &Model<'_>, row: usize, score: Log2) {
+        Reservoir::offer(self, row, score);
+    }
+}
+
+/// Draws a class.
+pub(crate) fn draw<R: Rng>(
+    model: &Model<'_>,
+    tree: &Tree<'_>,
+    query: &Query,
+    budget: &Budget,
+    buffers: Buffers<'_>,
+    rng: &mut R,
+) -> Result<Drawn, Error> {
+    let least = tree.top() as u32;
+    budget.check(tree.top() + 1)?;
+    let search = Budget { cap: budget.cap.saturating_sub(DESCENT).max(least), ..*budget };
+    let mut reservoir = Reservoir { rng, sum: LogSum::new(), kept: None };
+    let found = best_first(model, tree, query, &search, buffers, &mut reservoir);
+    let mut in_node = false;
+    for unopened in found.frontier.iter() {
+        let node = unopened.node as usize;
+        let mass = tree.mass_of(unopened.priority, node).saturating_add(far_factor(model));
+        if let Some(mass) = unseen_mass(&found, &tree.span(node), mass) {
+            in_node |= reservoir.offer(node, mass);
+        }
+    }
+    let mut z = reservoir.sum;
+    z.add_sum(&found.overflow);
+    // Something is always kept: rows and nodes that hold anything at all were offered, and the first offer wins.
+    let (item, score) = reservoir.kept.ok_or(Error::NoSuchClass)?;
+    let mut way =
+        Way { model, tree, query, left: budget.cap.saturating_sub(found.work.row_equivalents()), rows: 0, nodes: 0 };
+    let (row, score) = if in_node { way.down(&found, item, reservoir.rng) } else { (item, score) };
+    let down = Work::of(way.rows, way.nodes, model.rows().stride());
+    let work = Work {
+        rows: found.work.rows + down.rows,
+        nodes: found.work.nodes + down.nodes,
+        bytes: found.work.bytes.saturating_add(down.bytes),
+    };
+    Ok(Drawn { class: model.class_of_row(row) as u32, score, p: z.share(score), work })
+}
+
+/// The part of a node's mass that its unscored rows have; `None` if there are none.
+fn unseen_mass(found: &Found<'_>, span: &Span, mass: Log2) -> Option<Log2> {
+    match span.rows.saturating_sub(found.seen.count(span.first_row, span.rows)) {
+        0 => None,
+        unseen if unseen == span.rows => Some(mass),
+        unseen => Some(mass.saturating_add(Log2::of(unseen as u64)).saturating_sub(Log2::of(span.rows as u64))),
+    }
+}
+
+/// From an unopened node to a row.
+struct Way<'a, 'm> {
+    model: &'a Model<'m>,
+    tree: &'a Tree<'m>,
+    query: &'a Query,
+    left: u32,
+    rows: usize,
+    nodes: usize,
+}
+
+impl Way<'_, '_> {
+    fn down<R: Rng>(&mut self, found: &Found<'_>, mut node: usize, rng: &mut R) -> (usize, Log2) {
+        loop {
+            let span = self.tree.span(node);
+            let unseen = span.rows.saturating_sub(found.seen.count(span.first_row, span.rows));
+            // One is kept for the row of a uniform draw.
+            let (cost, keep) = if span.is_leaf() { (unseen, 0) } else { (span.children, 1) };
+            if (self.left as usize) < cost + keep {
+                return self.uniform(found, &span, unseen, rng);
+            }
+            self.left -= cost as u32;
+            let mut reservoir = Reservoir { rng: &mut *rng, sum: LogSum::new(), kept: None };
+            if span.is_leaf() {
+                self.rows += cost;
+                for row in
+                    (span.first_row..span.first_row.saturating_add(span.rows)).filter(|&row| !found.seen.contains(row))
+                {
+                    reservoir.offer(row, self.model.rows().score(row, self.query));
+                }
+                return reservoir.kept.unwrap_or((span.first_row, Log2::MIN));
+            }
+            self.nodes += cost;
+            self.tree.for_each_mass(span.first_child, span.children, self.query, &found.spread, |child, mass| {
+                if let Some(mass) = unseen_mass(found, &self.tree.span(child), mass) {
+                    reservoir.offer(child, mass);
+                }
+            });
+            match reservoir.kept {
+                // Children lie behind their parents: the way has an end.
+                Some((child, _)) if child > node => node = child,
+                _ => return self.uniform(found, &span, unseen, rng),
+            }
+        }
+    }
+
+    fn uniform<R: Rng>(&mut self, found: &Found<'_>, span: &Span, unseen: usize, rng: &mut R) -> (usize, Log2) {
+        let rank = random::below(rng, unseen as u64) as usize;
+        let row = found.seen.nth_unseen(span.first_row, span.rows, rank).unwrap_or(span.first_row);
+        self.rows += 1;
+        (row, self.model.rows().score(row, self.query))
+    }
+}

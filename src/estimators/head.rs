@@ -1,0 +1,99 @@
+//! S_k(q): the k best rows that an index finds, which NMIMPS, MIMPS and MINCE start from.
+//!
+//! Best-first search over the tree with a budget, as for the default estimator, but only the k best rows are kept.
+
+use heapless::Vec;
+
+use super::top::{Candidate, Top};
+use crate::Error;
+use crate::format::Model;
+use crate::math::LogSum;
+use crate::rows::Query;
+use crate::search::{Budget, Scratch, Work, best_first};
+
+/// The rows of a head: their scores, best first, and which they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    candidates: &'a [Candidate],
+    /// In ascending order.
+    rows: &'a [u32],
+    work: Work,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn new(candidates: &'a [Candidate], rows: &'a [u32], work: Work) -> Self {
+        Self { candidates, rows, work }
+    }
+
+    /// A head of no rows.
+    pub const fn empty() -> Self {
+        Self { candidates: &[], rows: &[], work: Work { rows: 0, nodes: 0, bytes: 0 } }
+    }
+
+    /// The classes and their scores, best first.
+    pub fn candidates(&self) -> &'a [Candidate] {
+        self.candidates
+    }
+
+    /// What it cost to find them.
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// Which rows they are, in ascending order.
+    pub(super) fn rows(&self) -> &'a [u32] {
+        self.rows
+    }
+
+    /// Σ exp over the head.
+    pub(super) fn sum(&self) -> LogSum {
+        let mut sum = LogSum::new();
+        self.candidates.iter().for_each(|candidate| sum.add(candidate.score));
+        sum
+    }
+}
+
+/// Room for a head of `K` rows.
+#[derive(Clone, Debug)]
+pub struct HeadBuffer<const K: usize> {
+    candidates: Vec<Candidate, K>,
+    rows: Vec<u32, K>,
+}
+
+impl<const K: usize> HeadBuffer<K> {
+    /// Empty; each retrieval starts by clearing it.
+    pub const fn new() -> Self {
+        Self { candidates: Vec::new(), rows: Vec::new() }
+    }
+}
+
+impl<const K: usize> Default for HeadBuffer<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The best `K` rows that a search within the budget finds; fewer if it scores fewer.
+///
+/// # Errors
+/// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree, and
+/// [`Error::Capacity`] if `WORDS` is too small for the model.
+pub fn retrieve<'h, const K: usize, const WORDS: usize, const NODES: usize>(
+    model: &Model<'_>,
+    query: &Query,
+    budget: &Budget,
+    scratch: &mut Scratch<WORDS, NODES>,
+    buffer: &'h mut HeadBuffer<K>,
+) -> Result<Head<'h>, Error> {
+    let tree = model.tree().ok_or(Error::NoIndex)?;
+    budget.check(tree.top())?;
+    let buffers = scratch.buffers_for(model)?;
+    let found = best_first(model, tree, query, budget, buffers, &mut Top::new(&mut buffer.candidates));
+    buffer.rows.clear();
+    for candidate in &buffer.candidates {
+        // A row for each candidate: the two lists have the same capacity, and a candidate's class is a class.
+        let _ = buffer.rows.push(model.row_of_class(candidate.class as usize).unwrap_or(0) as u32);
+    }
+    buffer.rows.sort_unstable();
+    Ok(Head::new(&buffer.candidates, &buffer.rows, found.work))
+}

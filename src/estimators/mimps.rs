@@ -1,0 +1,43 @@
+//! MIMPS: the head exactly, the rest by uniform samples.
+//!
+//! ```text
+//! Ẑ = Σ_{i ∈ S_k(q)} exp(u_i) + (N−k)/l · Σ_j exp(u_j)        over l rows outside S_k, drawn without replacement
+//! ```
+//!
+//! MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), their best estimator. Given
+//! the head it is unbiased, whatever rows the index put there: a bad head raises the variance only. The standard error
+//! is that of the samples, with the finite-population correction, times the tail's share of Ẑ. Exact when k = N, and
+//! when l ≥ N − k. Costs the retrieval and l rows; N bits of memory.
+//!
+//! Use it where there is an index but no far field to trust, or to compare with the paper. A top row that the index
+//! missed is in no sample either, mostly, and the standard error does not see it.
+
+use rand_core::Rng;
+
+use super::{Estimate, Head, tail};
+use crate::Error;
+use crate::format::Model;
+use crate::rows::Query;
+
+/// Z from a head and `samples` rows outside it.
+///
+/// `marks` has [`seen_words`](crate::seen_words) words for the model's classes; it may be the memory of the search that
+/// found the head. With no samples it is [`nmimps`](super::nmimps), with an empty head [`uniform`](super::uniform).
+///
+/// # Errors
+/// [`Error::Capacity`] if `marks` is too short.
+pub fn mimps(
+    model: &Model<'_>,
+    query: &Query,
+    samples: usize,
+    head: &Head<'_>,
+    rng: &mut impl Rng,
+    marks: &mut [u32],
+) -> Result<Estimate, Error> {
+    let tail = tail::sample(model, query, samples, head.rows(), rng, marks)?;
+    let mut z = head.sum();
+    z.add_sum(&tail.sum);
+    let standard_error = tail.error.map(|error| error * z.share_of_sum(&tail.sum));
+    let work = head.work().and_rows(tail.rows, model.rows().stride());
+    Ok(Estimate { z, work, standard_error, iterations: 0 })
+}

@@ -1,0 +1,171 @@
+//! Moments + samples: the far field's predictions say where to look, samples say what is there.
+//!
+//! After the search, rows are drawn from the unopened nodes, row i with probability r_i/R, and weighted by what they
+//! turn out to hold:
+//!
+//! ```text
+//! Ẑ = Σ_near 2^s + 1/l · Σ_j 2^s_j · R/r_j        R = Σ r over the unscored rows
+//! ```
+//!
+//! which is unbiased whatever the r are (importance sampling; Kahn and Marshall, 1953). Rows of a node have the same r.
+//! The variance is least if a node's rows together have ½·ln(n·Σ exp(2u)) (Neyman's allocation), which the node's
+//! moments predict as they do its mass: ln n + m + σ², with a freezing point of its own. That costs nothing and is 5 to
+//! 20 % better than drawing in proportion to the masses, where the scores inside nodes spread.
+//!
+//! The draws are stratified: the j-th one falls into the j-th of l equal parts of R, with the rows laid out in the
+//! order of the frontier and, inside a node, of the file. Each row still has its r/R in the mean, so the estimate stays
+//! unbiased, and the variance is never above that of independent draws: a node that holds a share of R gets its share
+//! of the samples, and rows that are alike share strata. All draws take one pass over the frontier. Rows that links
+//! reached are not in R, so none is wasted on them. The r are whole numbers of at least one, so that a node predicted at
+//! nothing can be drawn as well, and the probabilities are exact.
+//!
+//! The standard error is that of neighbouring strata's differences, which errs on the safe side in the mean. But the
+//! weights have a long tail, and a heavy row that was not met is not in the error either: two standard errors held Z for
+//! 80 to 90 % of the queries of a flat layer, and for half of those of a confident one.
+//!
+//! Costs the budget, samples included. Use it where an unbiased Z or an error without calibration is wanted. On the same
+//! index and budget (a plain tree over a language model's 10 000 rows, 4 % of them, a quarter of that as samples) its
+//! mean error was 8 %, that of [`mimps`](super::mimps) 18 %, and that of [`moments`](super::moments()) 3 %: predictions
+//! of whole nodes err less than samples of their rows vary.
+
+use rand_core::Rng;
+
+use super::deviation::Deviation;
+use super::top::Nothing;
+use super::{Estimate, moments, random};
+use crate::Error;
+use crate::format::Model;
+use crate::math::{Log2, LogSum};
+use crate::rows::Query;
+use crate::search::{Budget, Found, Scratch, Unopened, best_first};
+use crate::tree::{Span, Tree};
+
+/// Z from a search and `samples` rows that correct its far field, all within the budget.
+///
+/// With no samples it is [`moments`](super::moments()). If no more rows than `samples` are left unscored, they are all scored and Z is exact. Nodes that the frontier had no
+/// room for stay predictions: then Ẑ is not unbiased and has no standard error.
+///
+/// # Errors
+/// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree and the samples,
+/// and [`Error::Capacity`] if `WORDS` is too small for the model.
+pub fn moments_with_samples<const WORDS: usize, const NODES: usize>(
+    model: &Model<'_>,
+    query: &Query,
+    budget: &Budget,
+    samples: usize,
+    scratch: &mut Scratch<WORDS, NODES>,
+    rng: &mut impl Rng,
+) -> Result<Estimate, Error> {
+    let tree = model.tree().ok_or(Error::NoIndex)?;
+    let samples = samples.min(model.classes());
+    budget.check(tree.top().saturating_add(samples))?;
+    let search = Budget { cap: budget.cap - samples as u32, ..*budget };
+    let found = best_first(model, tree, query, &search, scratch.buffers_for(model)?, &mut Nothing);
+    let left = model.classes().saturating_sub(found.work.rows as usize);
+    if left <= samples {
+        return Ok(the_rest(model, query, &found));
+    }
+    if samples == 0 {
+        let mut z = found.near;
+        z.add_sum(&moments::far_field(tree, &found, moments::far_factor(model)));
+        return Ok(Estimate::plain(z, found.work));
+    }
+    Ok(Proposal::new(tree, &found, samples).estimate(model, query, &found, rng))
+}
+
+/// Every row that was not scored.
+fn the_rest(model: &Model<'_>, query: &Query, found: &Found<'_>) -> Estimate {
+    let mut z = found.near;
+    let mut rows = 0;
+    for row in (0..model.classes()).filter(|&row| !found.seen.contains(row)) {
+        z.add(model.rows().score(row, query));
+        rows += 1;
+    }
+    Estimate::exact(z, found.work.and_rows(rows, model.rows().stride()))
+}
+
+/// The r of the rows.
+struct Proposal<'t, 'm> {
+    tree: &'t Tree<'m>,
+    /// What a row's share is counted from: the largest node has 2^[`RESOLUTION`].
+    largest: Log2,
+    /// The width of a stratum: the sum of all rows' shares over the number of samples, rounded up.
+    width: u64,
+    samples: u64,
+}
+
+/// With 2^16 nodes of this size and 2^32 rows of one the sum still fits.
+const RESOLUTION: i32 = 40;
+
+impl<'t, 'm> Proposal<'t, 'm> {
+    fn new(tree: &'t Tree<'m>, found: &Found<'_>, samples: usize) -> Self {
+        let masses = found.frontier.iter().map(|unopened| sampling_mass(tree, found, unopened));
+        let largest = masses.max().unwrap_or(Log2::MIN);
+        let mut proposal = Self { tree, largest, width: 0, samples: samples as u64 };
+        let mut total = 0u64;
+        for unopened in found.frontier.iter() {
+            let (_, unseen, share) = proposal.node(found, unopened);
+            total = total.saturating_add(share.saturating_mul(unseen));
+        }
+        proposal.width = total.div_ceil(proposal.samples.max(1));
+        proposal
+    }
+
+    /// A node's span, its unscored rows, and the share of each of them.
+    fn node(&self, found: &Found<'_>, unopened: &Unopened) -> (Span, u64, u64) {
+        let span = self.tree.span(unopened.node as usize);
+        let unseen = span.rows.saturating_sub(found.seen.count(span.first_row, span.rows)) as u64;
+        let mass = sampling_mass(self.tree, found, unopened);
+        let row = mass.saturating_sub(self.largest).saturating_sub(Log2::of(span.rows as u64));
+        let share = row.saturating_add(Log2::from_bits(RESOLUTION << Log2::FRACTION_BITS)).exp2() as u64;
+        (span, unseen, share.max(1))
+    }
+
+    fn estimate(&self, model: &Model<'_>, query: &Query, found: &Found<'_>, rng: &mut impl Rng) -> Estimate {
+        let mut sum = LogSum::new();
+        let mut deviation = Deviation::new();
+        let mut rows = 0;
+        let width = Log2::of(self.width);
+        let mut place = random::below(rng, self.width);
+        let mut start = 0u64;
+        let mut drawn = 0;
+        for unopened in found.frontier.iter() {
+            let (span, unseen, share) = self.node(found, unopened);
+            let end = start.saturating_add(share.saturating_mul(unseen));
+            while place < end && drawn < self.samples {
+                let rank = (place - start) / share;
+                if let Some(row) = found.seen.nth_unseen(span.first_row, span.rows, rank as usize) {
+                    // R/r over l is width/share: no division by l is left.
+                    let weight = width.saturating_sub(Log2::of(share));
+                    let term = model.rows().score(row, query).saturating_add(weight);
+                    sum.add(term);
+                    deviation.add(term);
+                    rows += 1;
+                }
+                drawn += 1;
+                place = drawn.saturating_mul(self.width).saturating_add(random::below(rng, self.width));
+            }
+            start = end;
+        }
+        // Rounding the width up leaves a sliver at the end where there is no row.
+        for _ in drawn..self.samples {
+            deviation.add_zero();
+        }
+        let mut z = found.near;
+        z.add_sum(&sum);
+        z.add_sum(&found.overflow);
+        let error = deviation.of_strata().map(|error| error * z.share_of_sum(&sum));
+        Estimate {
+            z,
+            work: found.work.and_rows(rows, model.rows().stride()),
+            standard_error: if found.overflow.is_zero() { error } else { None },
+            iterations: 0,
+        }
+    }
+}
+
+/// What the rows of a node should have of the samples, together.
+fn sampling_mass(tree: &Tree<'_>, found: &Found<'_>, unopened: &Unopened) -> Log2 {
+    let node = unopened.node as usize;
+    tree.sampling_mass(node, tree.mass_of(unopened.priority, node), &found.spread)
+}

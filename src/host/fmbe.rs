@@ -1,0 +1,161 @@
+//! The table of FMBE: λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i), from the rows as they are in the file.
+//!
+//! P·N·d multiplications for each degree, all cores; every feature is summed by itself, so the table does not depend on
+//! how many there are.
+
+use rand_core::Rng;
+use rand_pcg::Pcg64;
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::estimators::fmbe_features::{Gaussians, Signs};
+use crate::format::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Section};
+use crate::math::Log2;
+
+/// The same model with a table of `features` random features, which [`fmbe`](crate::estimators::fmbe()) reads. A table
+/// that it had is replaced.
+///
+/// ```
+/// use zhat::format::{FmbeKind, ModelBuf};
+/// use zhat::host::with_fmbe;
+/// use zhat::{QueryBuffer, estimators::fmbe, exact};
+///
+/// # let file = zhat::format::doc_example();
+/// let file: ModelBuf = with_fmbe(&file, FmbeKind::Centred, 100, 1)?;
+/// let query = QueryBuffer::<4>::new(&file.model(), &[0.1, -0.2, 0.3])?;
+/// let estimate = fmbe(&file.model(), &query)?;
+/// assert!((estimate.log_z() - exact::<1>(&file.model(), &query).log_z()).abs() < 1e-3);
+/// # Ok::<(), zhat::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Header`] if the file grows beyond what the format can count.
+pub fn with_fmbe(file: &ModelBuf, kind: FmbeKind, features: u32, seed: u64) -> Result<ModelBuf, Error> {
+    let mut writer = FileWriter::reopen(file)?;
+    writer.optional(Section::Fmbe, &table(&file.model(), kind, features, seed));
+    ModelBuf::from_bytes(&writer.finish()?)
+}
+
+/// The words of the section.
+fn table(model: &Model<'_>, kind: FmbeKind, features: u32, seed: u64) -> Vec<u32> {
+    let layer = Layer::new(model, kind == FmbeKind::Centred);
+    let counts = degrees(kind, features, seed);
+    let all = counts.iter().enumerate().flat_map(|(degree, &count)| core::iter::repeat_n(degree, count as usize));
+    let all: Vec<usize> = all.collect();
+    let lambda = all.par_iter().enumerate().map(|(feature, &degree)| match kind {
+        FmbeKind::Positive => layer.positive(seed, feature as u32, features),
+        _ => layer.maclaurin(seed, feature as u32, degree, kind, features),
+    });
+    let lambda: Vec<u32> = lambda.collect();
+    let mut words = vec![kind as u32, Fmbe::BASE, seed as u32, (seed >> 32) as u32, features];
+    words.extend([log_bits(layer.log_weight) as u32, 0, 0]);
+    words.extend(counts);
+    words.extend(lambda);
+    if kind == FmbeKind::Centred {
+        words.extend(layer.mean.iter().map(|&value| (value as f32).to_bits()));
+        words.extend(layer.covariance().iter().map(|&value| (value as f32).to_bits()));
+    }
+    words
+}
+
+/// The least degree that is left to chance.
+fn least_degree(kind: FmbeKind) -> u32 {
+    if kind == FmbeKind::Centred { 3 } else { 0 }
+}
+
+/// How many features there are of each degree. Each draws its own: the number of heads before the first tail.
+fn degrees(kind: FmbeKind, features: u32, seed: u64) -> [u32; FMBE_DEGREES] {
+    let mut counts = [0; FMBE_DEGREES];
+    let mut rng = Pcg64::new(seed.into(), 0xd3f1);
+    for _ in 0..features {
+        let degree = if kind == FmbeKind::Positive { 0 } else { least_degree(kind) + rng.next_u32().trailing_ones() };
+        // A degree above 31 comes once in 2^32 features or, with three known, in 2^29.
+        counts[(degree as usize).min(FMBE_DEGREES - 1)] += 1;
+    }
+    counts
+}
+
+/// The rows, column by column, and their weights exp(b_i).
+struct Layer {
+    columns: Vec<Vec<f32>>,
+    /// exp(b_i) over their sum.
+    weights: Vec<f64>,
+    log_weight: f64,
+    mean: Vec<f64>,
+}
+
+impl Layer {
+    fn new(model: &Model<'_>, centred: bool) -> Self {
+        let unit = f64::from(model.scale_exponent()).exp2();
+        let (rows, count) = (model.rows(), model.classes());
+        let steps: Vec<f64> = (0..count).map(|row| f64::from(rows.scale(row).units()) * unit).collect();
+        let biases: Vec<f64> = (0..count).map(|row| f64::from(rows.bias(row).to_bits()) * NATS).collect();
+        let log_weight = log_sum(&biases);
+        let weights: Vec<f64> = biases.iter().map(|bias| (bias - log_weight).exp()).collect();
+        let column = |c: usize| (0..count).map(move |row| (row, f64::from(rows.values(row)[c])));
+        let mean: Vec<f64> =
+            (0..model.dim()).map(|c| column(c).map(|(row, value)| value * steps[row] * weights[row]).sum()).collect();
+        let columns = (0..model.dim()).map(|c| {
+            let centre = if centred { mean[c] } else { 0.0 };
+            column(c).map(|(row, value)| (value * steps[row] - centre) as f32).collect()
+        });
+        Self { columns: columns.collect(), weights, log_weight, mean }
+    }
+
+    /// The constant of both φ(v) and φ(q) goes into the table: 2^(n+1−least)/n!.
+    fn maclaurin(&self, seed: u64, feature: u32, degree: usize, kind: FmbeKind, features: u32) -> u32 {
+        let mut signs = Signs::new(seed, feature);
+        let mut products = self.weights.clone();
+        let mut dots = vec![0.0_f32; products.len()];
+        for _ in 0..degree {
+            dots.fill(0.0);
+            signs.each(self.columns.iter(), |column, negative| {
+                let sign = if negative { -1.0 } else { 1.0 };
+                dots.iter_mut().zip(column).for_each(|(dot, value)| *dot += sign * value);
+            });
+            products.iter_mut().zip(&dots).for_each(|(product, &dot)| *product *= f64::from(dot));
+        }
+        let sum: f64 = products.iter().sum();
+        let log_factorial: f64 = (1..=degree).map(|n| (n as f64).ln()).sum();
+        let odds = (degree as f64 + 1.0 - f64::from(least_degree(kind))) * core::f64::consts::LN_2;
+        // The centred kind counts from the sum of the weights.
+        let level = if kind == FmbeKind::Centred { 0.0 } else { self.log_weight };
+        let log = sum.abs().ln() + odds - log_factorial + level - f64::from(features).ln();
+        (log_bits(log) as u32 & !1) | u32::from(sum < 0.0)
+    }
+
+    fn positive(&self, seed: u64, feature: u32, features: u32) -> u32 {
+        let mut logs: Vec<f64> = self.weights.iter().map(|weight| weight.ln()).collect();
+        Gaussians::new(seed, feature).each(self.columns.iter(), |column, number| {
+            let normal = f64::from(number) / f64::from(1u32 << Gaussians::FRACTION_BITS);
+            for (log, &value) in logs.iter_mut().zip(column) {
+                *log += f64::from(value) * (normal - 0.5 * f64::from(value));
+            }
+        });
+        log_bits(log_sum(&logs) + self.log_weight - f64::from(features).ln()) as u32 & !1
+    }
+
+    /// The lower triangle of Σ weight·δδᵀ.
+    fn covariance(&self) -> Vec<f64> {
+        let pairs: Vec<(usize, usize)> =
+            (0..self.columns.len()).flat_map(|row| (0..=row).map(move |column| (row, column))).collect();
+        let entry = |&(a, b): &(usize, usize)| {
+            let products = self.columns[a].iter().zip(&self.columns[b]).zip(&self.weights);
+            products.map(|((&x, &y), weight)| f64::from(x) * f64::from(y) * weight).sum()
+        };
+        pairs.par_iter().map(entry).collect()
+    }
+}
+
+/// The last place of a [`Log2`] in nats.
+const NATS: f64 = core::f64::consts::LN_2 / (1u32 << Log2::FRACTION_BITS) as f64;
+
+fn log_bits(nats: f64) -> i32 {
+    // `as` saturates; the logarithm of zero becomes the least value.
+    (nats / NATS).round() as i32
+}
+
+fn log_sum(logs: &[f64]) -> f64 {
+    let most = logs.iter().fold(f64::NEG_INFINITY, |m, &v| m.max(v));
+    most + logs.iter().map(|v| (v - most).exp()).sum::<f64>().ln()
+}

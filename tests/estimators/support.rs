@@ -1,0 +1,118 @@
+//! Layers, models with small hand-made trees, and a test of means.
+
+use zhat::format::{FileWriter, ModelBuf, Section, Sizes};
+use zhat::host::{Matrix, flat_model};
+use zhat::math::LogSum;
+use zhat::{Model, Query, QueryBuffer, Scratch, exact, seen_words};
+
+pub const N: usize = 300;
+pub const D: usize = 12;
+pub const WORDS: usize = seen_words(N);
+pub type Memory = Scratch<WORDS, 64>;
+
+/// A number in −1..1 that depends on nothing but integers: the same on every platform.
+pub fn noise(i: usize, salt: u32) -> f32 {
+    let mut x = (i as u32).wrapping_mul(0x9e37_79b1) ^ salt.wrapping_mul(0x85eb_ca6b);
+    x = (x ^ x >> 16).wrapping_mul(0x7feb_352d);
+    x = (x ^ x >> 15).wrapping_mul(0x846c_a68b);
+    ((x >> 8) as f32 / (1 << 23) as f32) - 1.0
+}
+
+/// Rows in loose clusters of sixteen, so that a tree over consecutive rows means something.
+pub fn clustered(n: usize, dim: usize, size: f32) -> (Matrix, Vec<f32>) {
+    let weight = |i: usize| size * (noise(i / dim / 16 * dim + i % dim, 1) + 0.6 * noise(i, 2));
+    let rows = Matrix::new((0..n * dim).map(weight).collect(), dim).expect("whole rows");
+    (rows, (0..n).map(|i| noise(i, 3)).collect())
+}
+
+pub fn query<const C: usize>(model: &Model<'_>, size: f32, salt: u32) -> QueryBuffer<C> {
+    let values: Vec<f32> = (0..model.dim()).map(|i| size * noise(i, 100 + salt)).collect();
+    QueryBuffer::new(model, &values).expect("a valid query")
+}
+
+pub fn log_z(model: &Model<'_>, query: &Query) -> f64 {
+    f64::from(exact::<1>(model, query).log_z())
+}
+
+/// A tree of two levels over consecutive rows: inner nodes of `leaf·4` rows, leaves of `leaf`. Each predicts by the
+/// mean of its rows, with no spread: off by enough to matter. Classes are shuffled; every row has two links.
+pub fn tree_model(weights: &Matrix, biases: &[f32], leaf: usize, cap: u32) -> ModelBuf {
+    let (n, dim) = (weights.rows(), weights.cols());
+    let groups: Vec<(usize, usize)> = (0..n).step_by(leaf * 4).map(|at| (at, (leaf * 4).min(n - at))).collect();
+    let mut nodes = groups.clone();
+    let mut spans = Vec::new();
+    for &(first, rows) in &groups {
+        let leaves: Vec<_> = (first..first + rows).step_by(leaf).map(|at| (at, leaf.min(first + rows - at))).collect();
+        spans.extend([first, rows, nodes.len(), leaves.len()]);
+        nodes.extend(leaves);
+    }
+    nodes[groups.len()..].iter().for_each(|&(first, rows)| spans.extend([first, rows, 0, 0]));
+
+    let mean = |first: usize, rows: usize, c: usize| {
+        (first..first + rows).map(|row| weights.row(row)[c]).sum::<f32>() / rows as f32
+    };
+    let means = nodes.iter().flat_map(|&(first, rows)| (0..dim).map(move |c| mean(first, rows, c)));
+    let all: Vec<f32> = weights.data().iter().copied().chain(means).collect();
+    let bias = |&(first, rows): &(usize, usize)| {
+        biases[first..first + rows].iter().sum::<f32>() / rows as f32 + (rows as f32).ln()
+    };
+    let all_biases: Vec<f32> = biases.iter().copied().chain(nodes.iter().map(bias)).collect();
+    // Rows and nodes are rounded as one layer, then parted: they share the power of two of their scales.
+    let layer = flat_model(&Matrix::new(all, dim).expect("whole rows"), &all_biases).expect("valid");
+    let layer = layer.model();
+    let total = layer.classes();
+    let values: Vec<i8> = (0..total).flat_map(|row| layer.rows().values(row).to_vec()).collect();
+    let scales: Vec<u16> = (0..total).map(|row| layer.rows().scale(row).to_bits()).collect();
+    let bias_bits: Vec<i32> = (0..total).map(|row| layer.rows().bias(row).to_bits()).collect();
+    let rows = n * layer.rows().stride();
+
+    let sizes = Sizes { classes: n, dim, scale_exponent: layer.scale_exponent(), max_norm: layer.max_norm() };
+    let mut file = FileWriter::new(sizes);
+    file.required(Section::Rows, &values[..rows]);
+    file.required(Section::RowScales, &scales[..n]);
+    file.required(Section::Biases, &bias_bits[..n]);
+    let short = |list: Vec<usize>| list.into_iter().map(|index| index as u16).collect::<Vec<_>>();
+    let class_of_row: Vec<usize> = (0..n).map(|row| (row * 7 + 3) % n).collect();
+    let mut row_of_class = vec![0; n];
+    class_of_row.iter().enumerate().for_each(|(row, &class)| row_of_class[class] = row);
+    file.required(Section::ClassOfRow, &short(class_of_row));
+    file.required(Section::RowOfClass, &short(row_of_class));
+    file.optional(Section::TreeInfo, &[groups.len() as u32, 0, 0, -10_i32 as u32, -10_i32 as u32, 0, 0, 0]);
+    file.optional(Section::NodeRows, &values[rows..]);
+    file.optional(Section::NodeScales, &scales[n..]);
+    file.optional(Section::NodeBiases, &bias_bits[n..]);
+    file.optional(Section::NodeSpans, &short(spans));
+    let counts = nodes.iter().map(|&(_, rows)| [0u16, 0, ((rows as f32).log2() * 2048.0) as u16]);
+    file.optional(Section::NodeSpreads, &counts.collect::<Vec<_>>());
+    file.optional(Section::NodeGains, &vec![0i16; nodes.len()]);
+    file.optional(Section::Links, &short((0..2 * n).map(|i| (i * 37 + 11) % n).collect()));
+    let mut settings = [0u32; 16];
+    settings[0] = cap;
+    settings[2] = 2;
+    settings[4] = 1.0_f32.to_bits();
+    let zero = QueryBuffer::<64>::new(&layer, &vec![0.0; dim]).expect("valid");
+    let mut sum = LogSum::new();
+    (0..n).for_each(|row| sum.add(layer.rows().score(row, &zero)));
+    settings[11] = sum.log2().to_bits() as u32;
+    file.optional(Section::Settings, &settings);
+    ModelBuf::from_bytes(&file.finish().expect("small")).expect("a valid model")
+}
+
+/// Mean and standard deviation.
+pub fn moments(values: &[f64]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    (mean, (squares / (values.len() as f64 - 1.0)).sqrt())
+}
+
+/// That the mean of Ẑ/Z over the seeds is one: at most 4 standard errors off, and those at most `power`, so that a bias
+/// of a few times that does not pass. Gives the standard deviation of a single estimate.
+pub fn assert_unbiased(name: &str, log_z: f64, power: f64, seeds: u64, estimate: impl Fn(u64) -> f32) -> f64 {
+    let ratios: Vec<f64> = (1..=seeds).map(|seed| (f64::from(estimate(seed)) - log_z).exp()).collect();
+    let (mean, deviation) = moments(&ratios);
+    let error = deviation / (seeds as f64).sqrt();
+    println!("{name}: mean {mean:.5}, standard error {error:.5}, of one estimate {deviation:.4}");
+    assert!(error <= power, "{name}: seeds 1 to {seeds} could not show a bias of {power}: {error}");
+    assert!((mean - 1.0).abs() < 4.0 * error + 1e-6, "{name}, seeds 1 to {seeds}: mean {mean}, standard error {error}");
+    deviation
+}
