@@ -3,8 +3,8 @@
 /// `rows` × `cols` values, row after row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    data: Vec<f32>,
-    cols: usize,
+    pub(super) data: Vec<f32>,
+    pub(super) cols: usize,
 }
 
 impl Matrix {

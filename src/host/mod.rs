@@ -3,6 +3,7 @@
 pub mod build;
 mod error;
 mod fmbe;
+mod generate;
 pub mod io;
 mod linear;
 mod matrix;
@@ -11,5 +12,6 @@ mod quantise;
 
 pub use error::BuildError;
 pub use fmbe::with_fmbe;
+pub use generate::{Kind, Layer};
 pub use matrix::Matrix;
 pub use quantise::{Compensation, QuantisedRows, flat_model};

@@ -53,7 +53,7 @@ impl Compensation {
 impl QuantisedRows {
     /// Rounds every weight to a step of its row: the nearest, or with the errors made up for.
     pub fn round(weights: &Matrix, biases: &[f32], scale_exponent: i32, compensation: Option<&Compensation>) -> Self {
-        let unit = f64::from(scale_exponent).exp2();
+        let unit = libm::exp2(f64::from(scale_exponent));
         let stride = weights.cols().next_multiple_of(ROW_ALIGN);
         let mut values = vec![0i8; weights.rows() * stride];
         let finished: Vec<(u16, i32, f64)> = values
@@ -97,7 +97,7 @@ impl QuantisedRows {
     /// Some of the rows as floats again, each with its bias behind it: what the model really is. A large layer is never
     /// turned back as a whole.
     pub fn augmented(&self, first: usize, count: usize) -> Vec<f32> {
-        let unit = f64::from(self.scale_exponent).exp2();
+        let unit = libm::exp2(f64::from(self.scale_exponent));
         let stride = self.dim.next_multiple_of(ROW_ALIGN);
         let mut data = Vec::with_capacity(count * (self.dim + 1));
         for row in first..first + count {
@@ -185,7 +185,8 @@ pub(super) fn peak(values: &[f32]) -> f64 {
 
 /// The power of two at which the scale of rows with this largest weight just fits.
 pub(super) fn scale_exponent(peak: f64) -> i32 {
-    if peak == 0.0 { 0 } else { (peak / 127.0 / f64::from(RowScale::MAX - (1 << 15))).log2().ceil() as i32 }
+    // libm's logarithm rather than the host's own: the file is the same wherever it is written.
+    if peak == 0.0 { 0 } else { libm::log2(peak / 127.0 / f64::from(RowScale::MAX - (1 << 15))).ceil() as i32 }
 }
 
 /// Rounds one row into `out`; its bias, with what the columns could not make up for.
