@@ -16,7 +16,7 @@ fn scores(model: &Model<'_>, query: &[f32]) -> Vec<f64> {
     let unit = f64::from(model.scale_exponent()).exp2();
     (0..model.classes())
         .map(|row| {
-            let step = f64::from(model.rows().scale(row).units()) * unit;
+            let step = f64::from(model.rows().scale(row)) * unit;
             let dot: f64 = model.rows().values(row).iter().zip(query).map(|(&v, &q)| f64::from(v) * f64::from(q)).sum();
             dot * step + f64::from(model.rows().bias(row).to_nats())
         })
@@ -81,7 +81,7 @@ fn a_giant_row_leaves_the_others_their_precision() {
     let file = flat_model(&Matrix::new(weights.clone(), D).expect("rows"), &[0.0; 100]).expect("valid");
     let model = file.model();
     for row in 1..100 {
-        let step = f64::from(model.rows().scale(row).units()) * f64::from(model.scale_exponent()).exp2();
+        let step = f64::from(model.rows().scale(row)) * f64::from(model.scale_exponent()).exp2();
         for (&value, &weight) in model.rows().values(row).iter().zip(&weights[row * D..]) {
             assert!((f64::from(value) * step - f64::from(weight)).abs() < 0.1 / 127.0);
         }

@@ -35,9 +35,9 @@ pub fn exact<const K: usize>(model: &Model<'_>, query: &Query) -> Prediction<K> 
 
 fn scan(model: &Model<'_>, query: &Query, top: &mut Top<'_>) -> LogSum {
     let mut sum = LogSum::new();
-    model.rows().for_each_score(0, model.classes(), query, |row, score| {
-        sum.add(score);
-        top.offer(model, row, score);
+    model.rows().for_each_block(0, model.classes(), query, |first, scores| {
+        sum.add_all(scores);
+        top.offer_all(model, first, scores);
     });
     sum
 }

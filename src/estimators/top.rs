@@ -1,5 +1,7 @@
 //! The best rows so far, in order.
 
+use core::hint::cold_path;
+
 use heapless::vec::VecView;
 
 use crate::format::Model;
@@ -45,8 +47,31 @@ impl<'a> Top<'a> {
         self.threshold
     }
 
+    /// Offers the rows from `first` on, with the bits of their scores.
+    pub fn offer_all(&mut self, model: &Model<'_>, first: usize, scores: &[i32]) {
+        // Eight at a time, because almost always none of them gets in.
+        let (eights, rest) = scores.as_chunks::<8>();
+        let mut at = first;
+        for eight in eights {
+            if eight.iter().any(|&bits| Log2::from_bits(bits) >= self.threshold) {
+                cold_path();
+                self.offer_each(model, at, eight);
+            }
+            at += eight.len();
+        }
+        self.offer_each(model, at, rest);
+    }
+
     #[inline(never)]
-    fn insert(&mut self, candidate: Candidate) {
+    fn offer_each(&mut self, model: &Model<'_>, first: usize, scores: &[i32]) {
+        for (i, &bits) in scores.iter().enumerate() {
+            self.offer(model, first + i, Log2::from_bits(bits));
+        }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, model: &Model<'_>, row: usize, score: Log2) {
+        let candidate = Candidate { class: model.class_of_row(row) as u32, score };
         if self.list.is_full() {
             match self.list.last() {
                 Some(last) if candidate.is_before(last) => self.list.pop(),
@@ -70,7 +95,8 @@ impl Offer for Top<'_> {
     #[inline]
     fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2) {
         if score >= self.threshold {
-            self.insert(Candidate { class: model.class_of_row(row) as u32, score });
+            cold_path();
+            self.insert(model, row, score);
         }
     }
 }

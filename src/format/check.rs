@@ -52,7 +52,7 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [values, scales, biases]: [Sect
     for row in 0..rows.len() {
         let weights = rows.values(row);
         let squares: u32 = weights.iter().map(|&v| u32::from(v.unsigned_abs()) * u32::from(v.unsigned_abs())).sum();
-        let scale = libm::ldexpf(rows.scale(row).units() as f32, model.scale_exponent());
+        let scale = libm::ldexpf(f32::from(rows.scale(row)), model.scale_exponent());
         if float::sqrt(squares as f32) * scale > limit {
             return Err(Error::SectionContent(scales.kind()));
         }

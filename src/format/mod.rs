@@ -12,7 +12,7 @@
 //! | 20 | u32 | N, the number of classes |
 //! | 24 | u32 | d, the dimension |
 //! | 28 | u32 | stride: bytes from one row to the next, d rounded up to a multiple of 4 |
-//! | 32 | i32 | scale exponent: a row's weight is int8 · scale units · 2^exponent |
+//! | 32 | i32 | scale exponent: a row's weight is int8 · scale · 2^exponent |
 //! | 36 | f32 | the largest norm of a row |
 //! | 40 | 8 bytes | zero |
 //!
@@ -23,7 +23,7 @@
 //! | kind | section | content |
 //! |---|---|---|
 //! | 1 | rows | N · stride × i8 |
-//! | 2 | row scales | N × u16, see [`RowScale`](crate::rows::RowScale) |
+//! | 2 | row scales | N × u16, in units of 2^exponent |
 //! | 3 | biases | N × i32, see [`Log2`](crate::math::Log2) |
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |
 //! | 5 | row of class | the inverse of it: together they prove the permutation without memory |

@@ -88,7 +88,7 @@ impl Layer {
     fn new(model: &Model<'_>, centred: bool) -> Self {
         let unit = f64::from(model.scale_exponent()).exp2();
         let (rows, count) = (model.rows(), model.classes());
-        let steps: Vec<f64> = (0..count).map(|row| f64::from(rows.scale(row).units()) * unit).collect();
+        let steps: Vec<f64> = (0..count).map(|row| f64::from(rows.scale(row)) * unit).collect();
         let biases: Vec<f64> = (0..count).map(|row| f64::from(rows.bias(row).to_bits()) * NATS).collect();
         let log_weight = log_sum(&biases);
         let weights: Vec<f64> = biases.iter().map(|bias| (bias - log_weight).exp()).collect();

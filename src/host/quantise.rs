@@ -7,14 +7,13 @@ use super::{BuildError, Matrix};
 use crate::format::{FileWriter, ModelBuf, Section, Sizes};
 use crate::kernels::{MAX_DIM, ROW_ALIGN};
 use crate::math::Log2;
-use crate::rows::RowScale;
 
 /// Rows as the file holds them.
 #[derive(Clone, Debug)]
 pub struct QuantisedRows {
     /// int8, padded to whole words.
     pub values: Vec<i8>,
-    /// The bits of a [`RowScale`] for each row.
+    /// A scale for each row.
     pub scales: Vec<u16>,
     /// The bits of a [`Log2`] for each row.
     pub biases: Vec<i32>,
@@ -61,12 +60,12 @@ impl QuantisedRows {
             .zip(weights.data().par_chunks_exact(weights.cols()))
             .zip(biases)
             .map(|((out, row), &bias)| {
-                let units = (peak(row) / 127.0 / unit).ceil() as u32;
-                let scale = RowScale::at_least(units).unwrap_or(RowScale::from_bits(0xffff));
-                let step = f64::from(scale.units()) * unit;
+                // Rounded up, so that the peak stays within ±127; rounding the row to this very scale makes up for it.
+                let scale = (peak(row) / 127.0 / unit).ceil() as u16;
+                let step = f64::from(scale) * unit;
                 let bias = round_row(row, bias, step, compensation, out);
                 let squares: f64 = out.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
-                (scale.to_bits(), bias_bits(bias), squares * step * step)
+                (scale, bias_bits(bias), squares * step * step)
             })
             .collect();
         Self {
@@ -101,7 +100,7 @@ impl QuantisedRows {
         let stride = self.dim.next_multiple_of(ROW_ALIGN);
         let mut data = Vec::with_capacity(count * (self.dim + 1));
         for row in first..first + count {
-            let step = (f64::from(RowScale::from_bits(self.scales[row]).units()) * unit) as f32;
+            let step = (f64::from(self.scales[row]) * unit) as f32;
             data.extend(self.values[row * stride..][..self.dim].iter().map(|&v| f32::from(v) * step));
             data.push(Log2::from_bits(self.biases[row]).to_nats());
         }
@@ -186,7 +185,7 @@ pub(super) fn peak(values: &[f32]) -> f64 {
 /// The power of two at which the scale of rows with this largest weight just fits.
 pub(super) fn scale_exponent(peak: f64) -> i32 {
     // libm's logarithm rather than the host's own: the file is the same wherever it is written.
-    if peak == 0.0 { 0 } else { libm::log2(peak / 127.0 / f64::from(RowScale::MAX - (1 << 15))).ceil() as i32 }
+    if peak == 0.0 { 0 } else { libm::log2(peak / 127.0 / f64::from(u16::MAX)).ceil() as i32 }
 }
 
 /// Rounds one row into `out`; its bias, with what the columns could not make up for.

@@ -19,26 +19,20 @@ pub fn dot_pair(rows: [&[i8]; 2], query: &[i16]) -> Option<[i32; 2]> {
     is_x86_feature_detected!("avx2").then(|| unsafe { dots(rows, query) })
 }
 
-/// The dot products of consecutive rows, if this processor has AVX2; otherwise false, and nothing is done.
-pub fn dot_rows(rows: &[i8], query: &[i16], out: &mut [i32]) -> bool {
+/// The dot products of consecutive rows, four by four, if this processor has AVX2. Returns how many were done.
+pub fn dot_rows(rows: &[i8], query: &[i16], dots: &mut [i32]) -> usize {
     if !is_x86_feature_detected!("avx2") || query.is_empty() {
-        return false;
+        return 0;
     }
     let stride = query.len();
-    let mut fours = rows.chunks_exact(4 * stride);
-    let mut places = out.chunks_exact_mut(4);
     let mut done = 0;
-    for (four, place) in (&mut fours).zip(&mut places) {
+    for (four, place) in rows.chunks_exact(4 * stride).zip(dots.as_chunks_mut().0) {
         let rows = core::array::from_fn(|i| &four[i * stride..][..stride]);
         // SAFETY: AVX2 was found.
-        place.copy_from_slice(&unsafe { dots::<4>(rows, query) });
+        *place = unsafe { self::dots::<4>(rows, query) };
         done += 4;
     }
-    for (row, place) in rows.chunks_exact(stride).zip(out).skip(done) {
-        // SAFETY: AVX2 was found.
-        *place = unsafe { dots([row], query)[0] };
-    }
-    true
+    done
 }
 
 #[target_feature(enable = "avx2")]

@@ -1,7 +1,7 @@
 //! Dot products of int8 rows with an int16 query: the one place where the time goes.
 //!
-//! Every kernel gives the same integers. Rows are padded to whole words, the query is as long as the padded row
-//! and zero in the padding. [`MAX_QUERY`] keeps the 32-bit sum from overflowing for any rows.
+//! Every kernel gives the same integers: the sum over the whole words that row and query have. Rows are padded to
+//! whole words, the query is as long as the padded row and zero in the padding. [`MAX_QUERY`] keeps the 32-bit sum from overflowing for any rows.
 //!
 //! | kernel | where | how |
 //! |---|---|---|
@@ -73,21 +73,15 @@ pub fn dot(row: &[i8], query: &[i16]) -> i32 {
 
 /// The dot products of consecutive rows with the query: one for each place in `dots` that has a whole row.
 pub fn dot_rows(rows: &[i8], query: &[i16], dots: &mut [i32]) {
-    let stride = query.len().max(1);
+    // The fast kernels leave what does not fill their last group.
+    #[cfg(zhat_dsp)]
+    let done = dsp::dot_rows(rows, query, dots);
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    if avx2::dot_rows(rows, query, dots) {
-        return;
-    }
-    let mut rows = rows.chunks_exact(stride);
-    let mut places = dots.chunks_exact_mut(2);
-    for place in &mut places {
-        match (rows.next(), rows.next()) {
-            (Some(first), Some(second)) => place.copy_from_slice(&dot_pair([first, second], query)),
-            (Some(last), None) => place[0] = dot(last, query),
-            _ => return,
-        }
-    }
-    if let ([place], Some(row)) = (places.into_remainder(), rows.next()) {
+    let done = avx2::dot_rows(rows, query, dots);
+    #[cfg(not(any(zhat_dsp, all(target_arch = "x86_64", feature = "std"))))]
+    let done = 0;
+    let rows = rows.chunks_exact(query.len().max(1));
+    for (row, place) in rows.zip(dots).skip(done) {
         *place = dot(row, query);
     }
 }

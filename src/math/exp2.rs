@@ -50,13 +50,36 @@ const fn powers() -> [u32; 1 << INDEX_BITS] {
 /// 2^(`fraction`·2⁻¹⁸) in Q1.31: from 2³¹ up to, but not including, 2³². Only the lower 18 bits are read.
 #[inline]
 pub fn exp2_fraction(fraction: u32) -> u32 {
-    let index = (fraction >> REST_BITS) as usize % POWERS.len();
-    let rest = fraction & ((1 << REST_BITS) - 1);
-    let power = POWERS[index];
-    let slope = SLOPE + ((CURVE * rest) >> 16);
-    // rest · slope is 2^r − 1 with 18 + 20 bits behind the point, six more than the upper word asks for.
-    let growth = (rest * slope) >> (Log2::FRACTION_BITS + SLOPE_BITS - 32);
-    power + ((u64::from(power) * u64::from(growth)) >> 32) as u32
+    Exp2::NEW.of_fraction(fraction)
+}
+
+/// The numbers that [`exp2_fraction`] works with.
+#[derive(Clone, Copy)]
+pub(super) struct Exp2 {
+    powers: &'static [u32; 1 << INDEX_BITS],
+    slope: u32,
+    curve: u32,
+}
+
+impl Exp2 {
+    const NEW: Self = Self { powers: &POWERS, slope: SLOPE, curve: CURVE };
+
+    /// For a loop: numbers that the compiler does not know are loaded before it, not anew in every pass.
+    #[inline]
+    pub fn for_loop() -> Self {
+        core::hint::black_box(Self::NEW)
+    }
+
+    #[inline]
+    pub fn of_fraction(self, fraction: u32) -> u32 {
+        let index = (fraction >> REST_BITS) as usize % self.powers.len();
+        let rest = fraction & ((1 << REST_BITS) - 1);
+        let power = self.powers[index];
+        let slope = self.slope + ((self.curve * rest) >> 16);
+        // rest · slope is 2^r − 1 with 18 + 20 bits behind the point.
+        let growth = u64::from(power) * u64::from(rest * slope);
+        power + (growth >> (Log2::FRACTION_BITS + SLOPE_BITS)) as u32
+    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,27 @@
 //! Σ 2^sᵢ without overflow, for any number of terms of any size.
 //!
 //! The sum is a 64-bit mantissa and an exponent. A term is aligned to the exponent before it is added; a term
-//! above the exponent moves it up. The largest term has 47 bits, so that 2^17 equal terms fit above it, and when
-//! the top bit is reached the mantissa gives up its lowest 16 bits: there is no number of terms that overflows.
-//! A term loses what lies 46 bits below the largest one, so N terms are off by less than N·2⁻⁴⁶ of the sum.
+//! above the exponent moves it up. The largest term has 57 bits, so that 32 equal terms fit above it, and when the
+//! mantissa has grown to 63 bits it gives up its lowest four: there is no number of terms that overflows. A term
+//! loses what lies 56 bits below the sum, so N terms are off by less than N·2⁻⁵⁵ of it.
+//!
+//! The power has 32 bits and is moved up by multiplication with a power of two: on a 32-bit part one UMLAL aligns
+//! and adds it, where shifting a 64-bit number by a variable takes nine instructions.
 
+use core::hint::cold_path;
+
+use super::exp2::{Exp2, exp2_fraction};
 use super::log2::log2_fraction;
-use super::{Log2, exp2_fraction, float};
+use super::{Log2, float};
 
-/// Bits by which a Q1.31 power is moved up before it is aligned.
-const HEADROOM: u32 = 15;
+/// Bits by which a Q1.31 power is moved up if it has the exponent of the sum.
+const UP: u32 = 25;
 /// The bit that stands for 1.0 · 2^exponent.
-const POINT: i32 = 31 + HEADROOM as i32;
-/// Mantissa bits given up when the sum reaches its top bit.
-const RENORMALISE: u32 = 16;
+const POINT: i32 = 31 + UP as i32;
+/// Between calls the mantissa has at most this many bits.
+const MANTISSA_BITS: u32 = 62;
+/// Mantissa bits given up when it has more.
+const RENORMALISE: u32 = 4;
 
 /// A sum of exponentials, kept as mantissa and exponent.
 ///
@@ -37,12 +45,34 @@ impl LogSum {
         Self { exponent: i32::MIN / 2, mantissa: 0 }
     }
 
+    /// Terms that can be added before the mantissa has to be looked at.
+    const CHUNK: usize = 1 << (MANTISSA_BITS - 32 - UP);
+
     /// Adds 2^`term`.
     #[inline]
     pub fn add(&mut self, term: Log2) {
-        let aligned = self.align(term);
-        self.mantissa += aligned;
+        self.put(term, exp2_fraction);
         self.renormalise();
+    }
+
+    /// Adds many terms, given as the bits of [`Log2`]s: the same as [`LogSum::add`] for each, and faster.
+    ///
+    /// (The same but for rounding: the last of the 63 bits may differ.)
+    pub fn add_all(&mut self, terms: &[i32]) {
+        for chunk in terms.chunks(Self::CHUNK) {
+            *self = self.with_chunk(chunk);
+            self.renormalise();
+        }
+    }
+
+    /// The sum with up to [`Self::CHUNK`] more terms. By value and by itself, so that all of it is in registers.
+    #[inline(never)]
+    fn with_chunk(mut self, terms: &[i32]) -> Self {
+        let exp2 = Exp2::for_loop();
+        for &bits in terms {
+            self.put(Log2::from_bits(bits), |fraction| exp2.of_fraction(fraction));
+        }
+        self
     }
 
     /// Adds the share `part` of `whole` of 2^`term`.
@@ -51,9 +81,9 @@ impl LogSum {
             return self.add(term);
         }
         let aligned = self.align(term);
-        // A term has 47 bits: with 16 bits of part the product still fits.
+        // A term has 57 bits: without the lowest ten of them, and with 16 bits of part, the product fits.
         let shift = 16u32.saturating_sub(part.leading_zeros());
-        self.mantissa += aligned * u64::from(part >> shift) / u64::from((whole >> shift).max(1));
+        self.mantissa += ((aligned >> 10) * u64::from(part >> shift) / u64::from((whole >> shift).max(1))) << 10;
         self.renormalise();
     }
 
@@ -83,10 +113,10 @@ impl LogSum {
         }
         let zeros = self.mantissa.leading_zeros();
         let product = ((self.mantissa << zeros) >> 32) * u64::from(number);
-        // The product fills its word before it is divided, so that the quotient keeps 32 bits; one bit stays free.
+        // The product fills its word before it is divided, so that the quotient keeps 32 bits; two bits stay free.
         let room = product.leading_zeros();
-        let mantissa = ((product << room) / u64::from(divisor.max(1))) >> 1;
-        Self { mantissa, exponent: self.exponent + 33 - zeros as i32 - room as i32 }
+        let mantissa = ((product << room) / u64::from(divisor.max(1))) >> (u64::BITS - MANTISSA_BITS);
+        Self { mantissa, exponent: self.exponent + 34 - zeros as i32 - room as i32 }
     }
 
     /// Whether a random number falls into the share that 2^`term` has in the sum: true with that probability.
@@ -148,28 +178,50 @@ impl LogSum {
         (mantissa / own * float::power_of_two(exponent.saturating_sub(own_exponent))).min(1.0)
     }
 
+    /// Adds a term and leaves the mantissa as large as it is.
     #[inline]
+    fn put(&mut self, term: Log2, exp2_fraction: impl Fn(u32) -> u32) {
+        let mut below = self.exponent.wrapping_sub(term.floor()) as u32;
+        if below >= UP + u32::BITS {
+            if below.cast_signed() > 0 {
+                // So small that nothing of it is left.
+                return;
+            }
+            cold_path();
+            *self = self.raised_to(term.floor());
+            below = 0;
+        }
+        let mut power = exp2_fraction(term.fraction());
+        let mut weight = 1u32;
+        if below <= UP {
+            weight = (1 << UP) >> below;
+        } else {
+            cold_path();
+            power >>= below - UP;
+        }
+        self.mantissa += u64::from(power) * u64::from(weight);
+    }
+
+    /// The mantissa of a term, at the exponent of the sum.
     fn align(&mut self, term: Log2) -> u64 {
         let exponent = term.floor();
         self.raise_to(exponent);
-        let power = u64::from(exp2_fraction(term.fraction())) << HEADROOM;
+        let power = u64::from(exp2_fraction(term.fraction())) << UP;
         shift_right(power, self.exponent - exponent)
     }
 
     #[inline]
     fn renormalise(&mut self) {
-        if self.mantissa >> 63 != 0 {
+        if self.mantissa >> MANTISSA_BITS != 0 {
+            cold_path();
             self.mantissa >>= RENORMALISE;
             self.exponent += RENORMALISE as i32;
         }
     }
 
-    #[inline]
     fn raise_to(&mut self, exponent: i32) {
         if exponent > self.exponent {
-            // Exponents lie within 2^31 of each other: the empty sum starts half way down.
-            self.mantissa = shift_right(self.mantissa, exponent.saturating_sub(self.exponent));
-            self.exponent = exponent;
+            *self = self.raised_to(exponent);
         }
     }
 
@@ -177,6 +229,13 @@ impl LogSum {
     fn leading(&self) -> (u32, i32) {
         let zeros = self.mantissa.leading_zeros();
         (((self.mantissa << zeros) >> 32) as u32, self.exponent - POINT + 63 - zeros as i32)
+    }
+
+    /// The sum at a higher exponent. By value, so that the loops around it keep theirs in registers.
+    #[inline(never)]
+    fn raised_to(self, exponent: i32) -> Self {
+        // Exponents lie within 2^31 of each other: the empty sum starts half way down.
+        Self { mantissa: shift_right(self.mantissa, exponent.saturating_sub(self.exponent)), exponent }
     }
 
     /// The sum as m · 2^e with m in [1, 2).

@@ -7,7 +7,9 @@ mod exp2;
 pub(crate) mod float;
 mod log2;
 mod log_sum;
+mod small_float;
 
 pub use exp2::exp2_fraction;
 pub use log_sum::LogSum;
 pub use log2::Log2;
+pub use small_float::SmallFloat;

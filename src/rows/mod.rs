@@ -1,10 +1,8 @@
 //! Rows of int8 weights with a scale and a bias each, and the query that they are multiplied with.
 
 mod query;
-mod scale;
 mod table;
 
 pub(crate) use query::SCORE_LIMIT;
 pub use query::{Query, QueryBuffer};
-pub use scale::RowScale;
 pub use table::RowTable;

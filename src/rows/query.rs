@@ -16,7 +16,7 @@ use crate::math::{Log2, float};
 pub struct Query<S: ?Sized = [i16]> {
     /// Values are q·log₂e·2^exponent.
     exponent: i32,
-    /// What takes a product of dot and scale units to [`Log2`] bits.
+    /// Bits that take a product of dot and scale to a [`Log2`]: 1 to 31.
     shift: u32,
     /// ‖q‖ in nats per unit of row.
     norm: f32,
@@ -56,7 +56,7 @@ impl<const D: usize> QueryBuffer<D> {
 
     /// A buffer without a query, to be [`set`](Self::set).
     pub const fn empty() -> Self {
-        Self { exponent: 0, shift: 0, norm: 0.0, len: 0, values: [0; D] }
+        Self { exponent: 0, shift: 1, norm: 0.0, len: 0, values: [0; D] }
     }
 
     /// Quantises another query into the same buffer.
@@ -93,10 +93,14 @@ impl Query {
         self.values.get(..self.len as usize).unwrap_or(&[])
     }
 
-    /// The bits that take a dot product times a scale to a [`Log2`].
+    /// The bits of a score: dot · scale + bias. The bounds on query and bias keep it in range.
     #[inline]
-    pub(crate) fn shift(&self) -> u32 {
-        self.shift
+    pub(crate) fn to_score(&self, dot: i32, scale: u16, bias: i32) -> i32 {
+        let product = i64::from(dot) * i64::from(scale);
+        // product >> shift, in the three instructions that a 32-bit processor has for shifts from 1 to 31.
+        let (low, high) = (product as u32, (product >> 32) as u32);
+        let shifted = low.wrapping_shr(self.shift) | high.wrapping_shl(self.shift.wrapping_neg());
+        (shifted as i32).wrapping_add(bias)
     }
 
     /// The power of two by which the values were raised.
@@ -139,7 +143,10 @@ impl Query {
         }
         let largest = largest * core::f32::consts::LOG2_E;
         let limit = kernels::max_query(stride);
-        let exponent = floor_log2(f32::from(limit) / largest).clamp(-100, 100);
+        // A product of dot and scale has at most 47 bits. Where 31 of them are behind the point, nothing is gained by
+        // more: the query then uses fewer bits.
+        let unit = model.scale_exponent() + Log2::FRACTION_BITS as i32;
+        let exponent = floor_log2(f32::from(limit) / largest).clamp(-100, 100).min(unit + 31);
         let factor = core::f32::consts::LOG2_E * power_of_two(exponent);
         let mut squares = 0u64;
         for column in 0..len {
@@ -155,7 +162,8 @@ impl Query {
         self.norm = float::sqrt(squares as f32) * power_of_two(-exponent) * core::f32::consts::LN_2;
         // Cauchy and Schwarz: no row's score is above this. Written so that an infinite norm is refused as well.
         let within = self.norm * model.max_norm() <= SCORE_LIMIT;
-        if !within || !largest.is_finite() {
+        let shift = u32::try_from(exponent - unit).unwrap_or(0);
+        if !within || !largest.is_finite() || shift == 0 {
             return Err(Error::QueryTooLarge);
         }
         // The padding may hold what another model's query left there.
@@ -165,7 +173,7 @@ impl Query {
             }
         }
         self.exponent = exponent;
-        self.shift = (exponent - model.scale_exponent() - Log2::FRACTION_BITS as i32).clamp(0, 63) as u32;
+        self.shift = shift;
         self.len = stride as u32;
         Ok(())
     }

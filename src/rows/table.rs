@@ -2,7 +2,10 @@
 
 use crate::kernels;
 use crate::math::Log2;
-use crate::rows::{Query, RowScale};
+use crate::rows::Query;
+
+/// Rows that are scored at a time: more pay on a host, where they cost nothing.
+const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 
 /// Rows of int8 with a scale and a bias each. Row i's score is `dot(row i, query) · scale i + bias i`.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +52,8 @@ impl<'a> RowTable<'a> {
 
     /// Row `i`'s scale in units of the model's power of two; zero where there is no such row.
     #[inline]
-    pub fn scale(&self, i: usize) -> RowScale {
-        RowScale::from_bits(self.scales.get(i).copied().unwrap_or(0))
+    pub fn scale(&self, i: usize) -> u16 {
+        self.scales.get(i).copied().unwrap_or(0)
     }
 
     /// Row `i`'s bias; no mass where there is no such row.
@@ -73,31 +76,51 @@ impl<'a> RowTable<'a> {
     }
 
     /// Calls `each(i, score)` for rows `first..first + count`, in order.
-    ///
-    /// Generic only in what is done with a score; on a device `dot_pair` keeps two dot products in registers, on a
-    /// host blocks of rows go through the wide kernel.
     #[inline]
     pub fn for_each_score(&self, first: usize, count: usize, query: &Query, mut each: impl FnMut(usize, Log2)) {
-        const BLOCK: usize = if cfg!(feature = "std") { 64 } else { 2 };
+        self.for_each_block(first, count, query, |at, scores| {
+            scores.iter().enumerate().for_each(|(i, &bits)| each(at + i, Log2::from_bits(bits)));
+        });
+    }
+
+    /// Calls `each(i, scores)` for blocks of rows that together are `first..first + count`: i is a block's first row,
+    /// and the scores are the bits of [`Log2`]s.
+    ///
+    /// In blocks, because every step alone needs all registers of a small processor.
+    #[inline]
+    pub(crate) fn for_each_block(
+        &self,
+        first: usize,
+        count: usize,
+        query: &Query,
+        mut each: impl FnMut(usize, &[i32]),
+    ) {
         let end = first.saturating_add(count).min(self.len());
-        let mut dots = [0i32; BLOCK];
+        let mut scores = [0; BLOCK];
         let mut at = first;
         while at < end {
             let rows = BLOCK.min(end - at);
-            if let Some(values) = self.values.get(at * self.stride..(at + rows) * self.stride) {
-                kernels::dot_rows(values, query.values(), &mut dots[..rows]);
-            }
-            for (i, &dot) in dots[..rows].iter().enumerate() {
-                each(at + i, self.finish(at + i, dot, query));
-            }
+            self.score_block(at, query, &mut scores[..rows]);
+            each(at, &scores[..rows]);
             at += rows;
+        }
+    }
+
+    /// The scores of the rows from `first` on.
+    #[inline(never)]
+    fn score_block(&self, first: usize, query: &Query, scores: &mut [i32]) {
+        let values = self.values.get(first * self.stride..).unwrap_or(&[]);
+        kernels::dot_rows(values, query.values(), scores);
+        let scales = self.scales.get(first..).unwrap_or(&[]);
+        let biases = self.biases.get(first..).unwrap_or(&[]);
+        // In place: the dot product, then the score.
+        for ((number, &scale), &bias) in scores.iter_mut().zip(scales).zip(biases) {
+            *number = query.to_score(*number, scale, bias);
         }
     }
 
     #[inline]
     fn finish(&self, i: usize, dot: i32, query: &Query) -> Log2 {
-        let product = i64::from(dot) * i64::from(self.scale(i).units());
-        // The query's bound keeps the shifted product below 2^30; cutting it is never reached.
-        Log2::from_bits((product >> query.shift()) as i32).saturating_add(self.bias(i))
+        Log2::from_bits(query.to_score(dot, self.scale(i), self.bias(i).to_bits()))
     }
 }

@@ -11,8 +11,8 @@
 //! and the first is right as long as it is not above ln n. F and its root are computed once per query; per node it
 //! is one integer multiplication.
 
-use crate::math::{Log2, float};
-use crate::rows::{Query, RowScale};
+use crate::math::{Log2, SmallFloat, float};
+use crate::rows::Query;
 
 /// The numbers that all nodes share: F(q) = f₀ + f₁·‖q‖², and the units of the nodes' numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,6 +117,6 @@ impl Spread {
 /// `value · scale >> shift`, at most 2^30.
 #[inline]
 fn scaled(value: u32, scale: u16, shift: u32) -> u32 {
-    let product = u64::from(value) * u64::from(RowScale::from_bits(scale).units());
+    let product = u64::from(value) * u64::from(SmallFloat::from_bits(scale).units());
     (product >> shift).min(1 << 30) as u32
 }

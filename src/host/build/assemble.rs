@@ -5,8 +5,7 @@ use super::predict::NodeFit;
 use crate::format::{FileWriter, Indices, ModelBuf, Section, Settings};
 use crate::host::quantise::{Compensation, QuantisedRows};
 use crate::host::{BuildError, Matrix};
-use crate::math::Log2;
-use crate::rows::RowScale;
+use crate::math::{Log2, SmallFloat};
 use crate::tree::{Bounds, Form, GAIN_BITS, INFO_WORDS, Spread};
 
 /// All that a file is made of.
@@ -90,10 +89,10 @@ fn scales(values: &[f64]) -> (Vec<u16>, i32) {
     let largest = values.iter().fold(0.0, |m: f64, &v| m.max(v));
     let least = -(Log2::FRACTION_BITS as i32 - 16);
     let exponent =
-        if largest == 0.0 { -20 } else { (largest / f64::from(RowScale::MAX - (1 << 15))).log2().ceil() as i32 };
+        if largest == 0.0 { -20 } else { (largest / f64::from(SmallFloat::MAX - (1 << 15))).log2().ceil() as i32 };
     let exponent = exponent.clamp(-60, least);
     let unit = f64::from(exponent).exp2();
-    let bits = |&value: &f64| RowScale::at_least((value / unit).round() as u32).map_or(0xffff, RowScale::to_bits);
+    let bits = |&value: &f64| SmallFloat::at_least((value / unit).round() as u32).map_or(0xffff, SmallFloat::to_bits);
     (values.iter().map(bits).collect(), exponent)
 }
 

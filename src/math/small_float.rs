@@ -1,13 +1,10 @@
-//! A row's scale in sixteen bits.
-//!
-//! A small float without a sign: twelve bits of mantissa, four of exponent. Its precision costs nothing, because
-//! the writer rounds the scale up first and then rounds the row to that very scale.
+//! A float of sixteen bits without a sign: twelve bits of mantissa, four of exponent.
 
-/// A scale: `(bits & 0xfff) << (bits >> 12)`, in units of the model's power of two.
+/// A whole number: `(bits & 0xfff) << (bits >> 12)`, in units that the user of it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowScale(u16);
+pub struct SmallFloat(u16);
 
-impl RowScale {
+impl SmallFloat {
     const MANTISSA_BITS: u32 = 12;
     /// The largest value.
     pub const MAX: u32 = 0xfff << 15;
@@ -23,13 +20,13 @@ impl RowScale {
         self.0
     }
 
-    /// The scale as a whole number of units.
+    /// The number of units.
     #[inline]
     pub const fn units(self) -> u32 {
         (self.0 as u32 & ((1 << Self::MANTISSA_BITS) - 1)) << (self.0 >> Self::MANTISSA_BITS)
     }
 
-    /// The least scale that is not below `units`; `None` above [`RowScale::MAX`].
+    /// The least that is not below `units`; `None` above [`SmallFloat::MAX`].
     pub const fn at_least(units: u32) -> Option<Self> {
         let mut exponent = 0;
         while exponent < 16 {
@@ -48,15 +45,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_is_never_below_what_was_asked_for_and_at_most_one_in_2048_above() {
+    fn it_is_never_below_what_was_asked_for_and_at_most_one_in_2048_above() {
         let mut units = 1u32;
-        while units <= RowScale::MAX {
-            let scale = RowScale::at_least(units).expect("in range").units();
-            assert!(scale >= units && scale - units <= units / 2048, "{units} -> {scale}");
+        while units <= SmallFloat::MAX {
+            let rounded = SmallFloat::at_least(units).expect("in range").units();
+            assert!(rounded >= units && rounded - units <= units / 2048, "{units} -> {rounded}");
             units += units / 97 + 1;
         }
-        assert_eq!(RowScale::at_least(RowScale::MAX).map(RowScale::units), Some(RowScale::MAX));
-        assert_eq!(RowScale::at_least(RowScale::MAX + 1), None);
-        assert_eq!(RowScale::at_least(0).map(RowScale::units), Some(0));
+        assert_eq!(SmallFloat::at_least(SmallFloat::MAX).map(SmallFloat::units), Some(SmallFloat::MAX));
+        assert_eq!(SmallFloat::at_least(SmallFloat::MAX + 1), None);
+        assert_eq!(SmallFloat::at_least(0).map(SmallFloat::units), Some(0));
     }
 }
