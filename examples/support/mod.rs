@@ -16,6 +16,8 @@
 // No example uses all of it.
 #![allow(dead_code, unused_imports, unused_macros)]
 
+pub mod cases;
+
 #[cfg(target_os = "none")]
 mod device;
 #[cfg(target_os = "none")]

@@ -1,0 +1,62 @@
+//! Makes the files in `models/` that the examples include: generated layers, queries, and the answers to them.
+//!
+//! ```text
+//! cargo run --release --features std --example make_models              write them
+//! cargo run --release --features std --example make_models -- --check   fail if they would change
+//! ```
+
+mod support;
+
+use std::error::Error;
+use std::path::Path;
+
+use support::cases::{self, Answer, Case};
+use zhat::host::{Kind, Layer, flat_model};
+use zhat::{Model, QueryBuffer, exact};
+
+const DIM: usize = 64;
+/// Queries of each kind.
+const QUERIES: usize = 50;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let check = std::env::args().any(|argument| argument == "--check");
+    // The second fits a part with 256 KiB of flash.
+    for (name, classes) in [("exact", 10_000), ("exact-small", 1_000)] {
+        let layer = Layer::generate(classes, DIM, 1);
+        let file = flat_model(&layer.weights, &layer.biases)?;
+        keep(&format!("{name}.zhat"), &file, check)?;
+        keep(&format!("{name}-queries.bin"), &answered(&layer, &file.model())?, check)?;
+    }
+    Ok(())
+}
+
+/// Queries of both kinds with the answers of [`exact`].
+fn answered(layer: &Layer, model: &Model<'_>) -> Result<Vec<u8>, Box<dyn Error>> {
+    let kinds = [(Kind::LanguageModel, 2), (Kind::Classifier, 3)];
+    let queries = kinds.map(|(kind, seed)| layer.queries(kind, QUERIES, seed));
+    let queries: Vec<_> = queries.iter().flat_map(|queries| queries.iter()).map(rounded).collect();
+    let mut answered = Vec::new();
+    for (query, scale) in &queries {
+        let prediction = exact::<{ cases::TOP }>(model, &QueryBuffer::<DIM>::from_i8(model, query, *scale)?);
+        answered.push(Case { query, scale: *scale, answer: Answer::of(&prediction) });
+    }
+    Ok(cases::write(&answered, DIM))
+}
+
+/// A query in int8, as a quantised network gives it.
+fn rounded(query: &[f32]) -> (Vec<i8>, f32) {
+    let scale = query.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / 127.0;
+    (query.iter().map(|x| (x / scale).round() as i8).collect(), scale)
+}
+
+/// Writes a file, or compares it.
+fn keep(name: &str, bytes: &[u8], check: bool) -> Result<(), Box<dyn Error>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("models").join(name);
+    if !check {
+        std::fs::write(&path, bytes)?;
+    } else if std::fs::read(&path)? != bytes {
+        return Err(format!("models/{name} is not what make_models writes").into());
+    }
+    println!("models/{name}: {} bytes", bytes.len());
+    Ok(())
+}
