@@ -301,6 +301,19 @@ mod tests {
     }
 
     #[test]
+    fn many_terms_at_once_are_the_same_as_one_by_one() {
+        let bits: Vec<i32> = (0..1000).map(|i| (i * 7919 % 1000 - 900) * 40_000).collect();
+        let mut at_once = LogSum::new();
+        at_once.add_all(&bits);
+        let mut one_by_one = LogSum::new();
+        bits.iter().for_each(|&bits| one_by_one.add(Log2::from_bits(bits)));
+        assert_eq!(at_once.ln(), one_by_one.ln());
+        let mut in_blocks = LogSum::new();
+        bits.chunks(4 * LogSum::CHUNK).for_each(|block| in_blocks.add_all(block));
+        assert_eq!(at_once, in_blocks);
+    }
+
+    #[test]
     fn one_term_far_above_the_rest_has_all_of_it() {
         let sum = sum_of(core::iter::repeat_n(0.0, 100_000).chain([80.0]));
         assert_eq!(sum.share(Log2::from_nats(80.0)), 1.0);

@@ -4,7 +4,10 @@ use crate::kernels;
 use crate::math::Log2;
 use crate::rows::Query;
 
-/// Rows that are scored at a time: more pay on a host, where they cost nothing.
+/// Rows that are scored at a time: more pay on a host, where they cost nothing. A multiple of what [`LogSum::add_all`]
+/// takes at a time, so that sums are the same everywhere.
+///
+/// [`LogSum::add_all`]: crate::math::LogSum::add_all
 const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 
 /// Rows of int8 with a scale and a bias each. Row i's score is `dot(row i, query) · scale i + bias i`.
