@@ -90,8 +90,9 @@ impl Section {
 /// The checksum of a whole file.
 pub(crate) fn checksum(file: &[u8]) -> u32 {
     let mut digest = CRC.digest();
-    digest.update(file.get(..CHECKSUM_AT).unwrap_or(&[]));
-    digest.update(file.get(CHECKSUM_AT + 4..).unwrap_or(&[]));
+    for part in [file.get(..CHECKSUM_AT), file.get(CHECKSUM_AT + 4..)] {
+        digest.update(part.unwrap_or(&[]));
+    }
     digest.finalize()
 }
 

@@ -57,10 +57,7 @@ impl<'a> Model<'a> {
     }
 
     fn from_header(header: Header<'a>) -> Result<Self, Error> {
-        let values = numbers(&header, Section::Rows, header.classes.checked_mul(header.stride))?;
-        let scales = numbers(&header, Section::RowScales, Some(header.classes))?;
-        let biases = numbers(&header, Section::Biases, Some(header.classes))?;
-        let rows = RowTable::new(values, scales, biases, header.stride).ok_or(Error::Header)?;
+        let rows = table(&header, header.classes, [Section::Rows, Section::RowScales, Section::Biases])?;
         let class_of_row = indices(&header, Section::ClassOfRow, header.classes)?;
         let row_of_class = indices(&header, Section::RowOfClass, header.classes)?;
         for (section, list) in [(Section::ClassOfRow, &class_of_row), (Section::RowOfClass, &row_of_class)] {
@@ -168,6 +165,7 @@ fn numbers<'a, T: bytemuck::AnyBitPattern>(
 }
 
 /// Rows, scales and biases as one table of `len` rows.
+#[inline(never)]
 fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
     let values = numbers(header, sections[0], len.checked_mul(header.stride))?;
     let scales = numbers(header, sections[1], Some(len))?;

@@ -184,8 +184,9 @@ pub(super) fn peak(values: &[f32]) -> f64 {
 
 /// The power of two at which the scale of rows with this largest weight just fits.
 pub(super) fn scale_exponent(peak: f64) -> i32 {
-    // libm's logarithm rather than the host's own: the file is the same wherever it is written.
-    if peak == 0.0 { 0 } else { libm::log2(peak / 127.0 / f64::from(u16::MAX)).ceil() as i32 }
+    // libm's logarithm rather than the host's own: the file is the same wherever it is written. Without a weight any
+    // will do that leaves queries their bits.
+    if peak == 0.0 { -40 } else { libm::log2(peak / 127.0 / f64::from(u16::MAX)).ceil() as i32 }
 }
 
 /// Rounds one row into `out`; its bias, with what the columns could not make up for.

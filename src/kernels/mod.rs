@@ -80,8 +80,9 @@ pub fn dot_rows(rows: &[i8], query: &[i16], dots: &mut [i32]) {
     let done = avx2::dot_rows(rows, query, dots);
     #[cfg(not(any(zhat_dsp, all(target_arch = "x86_64", feature = "std"))))]
     let done = 0;
-    let rows = rows.chunks_exact(query.len().max(1));
-    for (row, place) in rows.zip(dots).skip(done) {
+    let stride = query.len().max(1);
+    let (rows, dots) = (rows.get(done * stride..).unwrap_or(&[]), dots.get_mut(done..).unwrap_or(&mut []));
+    for (row, place) in rows.chunks_exact(stride).zip(dots) {
         *place = dot(row, query);
     }
 }

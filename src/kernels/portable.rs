@@ -3,7 +3,8 @@
 use super::{ROW_ALIGN, query_slot};
 
 /// Σ row·query over the whole words that both have.
-#[inline]
+#[cfg_attr(not(zhat_dsp), inline)]
+#[cfg_attr(zhat_dsp, inline(never), cold)] // there it serves slices that are not aligned
 pub fn dot(row: &[i8], query: &[i16]) -> i32 {
     let mut sum = 0i32;
     for (row, query) in row.as_chunks::<ROW_ALIGN>().0.iter().zip(query.as_chunks::<ROW_ALIGN>().0) {

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Bytes of code and constants that crates take up in a firmware, by the names and sizes of its symbols.
+#
+#   .cargo/flash-of.sh FILE CRATE...
+set -euo pipefail
+
+file=$1
+for crate in "${@:2}"; do
+    # In both of Rust's mangling schemes a crate is its name behind the length of the name.
+    readelf --symbols --wide "$file" | awk -v crate="$crate" -v mangled="${#crate}$crate" '
+        ($4 == "FUNC" || $4 == "OBJECT") && index($8, mangled) && !seen[$2]++ { bytes[$4] += $3 }
+        END { printf "%-18s %6d bytes of code, %5d of constants\n", crate, bytes["FUNC"], bytes["OBJECT"] }'
+done
