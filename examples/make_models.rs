@@ -1,4 +1,5 @@
-//! Makes the files in `models/` that the examples include: generated layers, queries, and the answers to them.
+//! Makes the files in `models/` that the examples include (generated layers, queries, and the answers to them), and
+//! small ones in `fuzz/seeds/` that fuzzing starts from.
 //!
 //! ```text
 //! cargo run --release --features std --example make_models              write them
@@ -11,6 +12,7 @@ use std::error::Error;
 use std::path::Path;
 
 use support::cases::{self, Answer, Case};
+use zhat::host::build::{Targets, build};
 use zhat::host::{Kind, Layer, flat_model};
 use zhat::{Model, QueryBuffer, exact};
 
@@ -24,8 +26,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, classes) in [("exact", 10_000), ("exact-small", 1_000)] {
         let layer = Layer::generate(classes, DIM, 1);
         let file = flat_model(&layer.weights, &layer.biases)?;
-        keep(&format!("{name}.zhat"), &file, check)?;
-        keep(&format!("{name}-queries.bin"), &answered(&layer, &file.model())?, check)?;
+        keep(&format!("models/{name}.zhat"), &file, check)?;
+        keep(&format!("models/{name}-queries.bin"), &answered(&layer, &file.model())?, check)?;
+    }
+    let layer = Layer::generate(20, 6, 4);
+    keep("fuzz/seeds/flat.zhat", &flat_model(&layer.weights, &layer.biases)?, check)?;
+    if !check {
+        // Not compared: the builder adds floats in the order in which its threads finish.
+        let layer = Layer::generate(100, 6, 5);
+        let calibration = layer.queries(Kind::LanguageModel, 100, 6);
+        let built = build(&layer.weights, &layer.biases, Some(&calibration), &Targets::default(), &mut |_| ())?;
+        keep("fuzz/seeds/indexed.zhat", &built.model, check)?;
     }
     Ok(())
 }
@@ -51,12 +62,12 @@ fn rounded(query: &[f32]) -> (Vec<i8>, f32) {
 
 /// Writes a file, or compares it.
 fn keep(name: &str, bytes: &[u8], check: bool) -> Result<(), Box<dyn Error>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("models").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if !check {
         std::fs::write(&path, bytes)?;
     } else if std::fs::read(&path)? != bytes {
-        return Err(format!("models/{name} is not what make_models writes").into());
+        return Err(format!("{name} is not what make_models writes").into());
     }
-    println!("models/{name}: {} bytes", bytes.len());
+    println!("{name}: {} bytes", bytes.len());
     Ok(())
 }
