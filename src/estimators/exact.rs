@@ -6,7 +6,7 @@
 
 use heapless::Vec;
 
-use super::top::{Candidate, Offer, Top};
+use super::top::{Candidate, Top};
 use crate::format::Model;
 use crate::math::LogSum;
 use crate::prediction::Prediction;

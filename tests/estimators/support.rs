@@ -62,7 +62,7 @@ pub fn tree_model(weights: &Matrix, biases: &[f32], leaf: usize, cap: u32) -> Mo
     let layer = layer.model();
     let total = layer.classes();
     let values: Vec<i8> = (0..total).flat_map(|row| layer.rows().values(row).to_vec()).collect();
-    let scales: Vec<u16> = (0..total).map(|row| layer.rows().scale(row).to_bits()).collect();
+    let scales: Vec<u16> = (0..total).map(|row| layer.rows().scale(row)).collect();
     let bias_bits: Vec<i32> = (0..total).map(|row| layer.rows().bias(row).to_bits()).collect();
     let rows = n * layer.rows().stride();
 
