@@ -49,7 +49,8 @@ pub(crate) fn best_first<'s>(
         near: LogSum::new(),
         far: LogSum::new(),
         overflow: LogSum::new(),
-        left: budget.cap as usize,
+        // No sound tree takes more; a damaged one that was trusted could otherwise go round and round.
+        left: (budget.cap as usize).min(model.classes() + tree.len()),
         rows: 0,
         nodes: 0,
         watch_far: budget.epsilon > 0.0,
@@ -146,7 +147,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     /// Scores the rows of a leaf that were not reached before.
     fn score_leaf(&mut self, first: usize, count: usize) {
         let mut batch = Batch::default();
-        for row in first..first.saturating_add(count) {
+        for row in first..first.saturating_add(count).min(self.model.classes()) {
             self.gather(&mut batch, row);
         }
         self.score(&mut batch);

@@ -44,7 +44,8 @@ pub(crate) fn certain_top(
             match frontier.pop() {
                 Some(next) if next.priority >= top.threshold() => {
                     let span = tree.span(next.node as usize);
-                    if !span.is_leaf() {
+                    // The second condition only ever fails in a damaged tree that was trusted, and ends it.
+                    if !span.is_leaf() && nodes <= tree.len() {
                         (first, count) = (span.first_child, span.children);
                         break;
                     }

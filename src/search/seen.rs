@@ -47,7 +47,7 @@ impl<'a> Seen<'a> {
     /// How many of the rows `first..first + count` are in the set.
     #[inline]
     pub fn count(&self, first: usize, count: usize) -> usize {
-        let (mut at, end) = (first, first.saturating_add(count));
+        let (mut at, end) = (first, first.saturating_add(count).min(32 * self.0.len()));
         let mut sum = 0;
         while at < end {
             let bits = (32 - at % 32).min(end - at);
