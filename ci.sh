@@ -26,6 +26,7 @@ declare -A BOARDS=(
 # Every example: its name, its features ("-" for none) and the boards that it runs on besides the host.
 EXAMPLES=(
     "smoke - m0 m3 m4 m7 m33"
+    "estimators - m0 m3 m4 m7 m33"
 )
 
 # Builds for devices have a target directory of their own: two compilers in one throw each other's work away.

@@ -7,8 +7,9 @@
 //!
 //! So the near field has the right odds within itself, and near and far as a whole those of the predictions: a scored
 //! class comes with exp(u)/Ẑ where exp(u)/Z would be right, which is off by the error of Ẑ and no more. A far class comes
-//! with what its nodes were predicted at. Exact where everything was opened. Costs the budget: 64 row-equivalents
-//! of it are kept for the way down; where they do not reach, the last step is a uniform draw among the node's rows.
+//! with what its nodes were predicted at. Exact where everything was opened. Costs the budget: an eighth of it, but no more
+//! than 64 row-equivalents, is kept for the way down; where that does not reach, the last step is a uniform draw among the
+//! node's rows.
 
 use rand_core::Rng;
 
@@ -22,8 +23,10 @@ use crate::rows::Query;
 use crate::search::{Budget, Buffers, Found, Work, best_first};
 use crate::tree::{Span, Tree};
 
-/// Row-equivalents that are kept for the way from an unopened node to a row.
-const DESCENT: u32 = 64;
+/// Row-equivalents that are kept for the way from an unopened node to a row, of a budget of `cap`.
+fn descent(cap: u32) -> u32 {
+    (cap / 8).min(64)
+}
 
 /// A class that was drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +79,7 @@ pub(crate) fn draw<R: Rng>(
 ) -> Result<Drawn, Error> {
     let least = tree.top() as u32;
     budget.check(tree.top() + 1)?;
-    let search = Budget { cap: budget.cap.saturating_sub(DESCENT).max(least), ..*budget };
+    let search = Budget { cap: (budget.cap - descent(budget.cap)).max(least), ..*budget };
     let mut reservoir = Reservoir { rng, sum: LogSum::new(), kept: None };
     let found = best_first(model, tree, query, &search, buffers, &mut reservoir);
     let mut in_node = false;

@@ -135,6 +135,17 @@ fn unknown_sections_are_skipped_or_refused_as_they_ask() {
 }
 
 #[test]
+fn a_reopened_file_is_the_same_and_sections_can_be_replaced() {
+    let file = small();
+    assert_eq!(FileWriter::reopen(&file).and_then(|writer| writer.finish()), Ok(file.to_vec()));
+    let mut writer = FileWriter::reopen(&file).expect("a valid file");
+    writer.required(Section::Biases, &[0i32; 5]);
+    let changed = ModelBuf::from_bytes(&writer.finish().expect("small")).expect("still valid");
+    assert_eq!(changed.model().rows().bias(0), crate::math::Log2::from_bits(0));
+    assert_eq!(FileWriter::reopen(&file[..40]).err(), Some(Error::Truncated));
+}
+
+#[test]
 fn a_permutation_must_be_one() {
     let rows = crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4], -20, None);
     let file = |class_of_row: [u16; 4], row_of_class: [u16; 4]| {

@@ -61,8 +61,8 @@ fn scored_classes_keep_their_odds_and_far_ones_are_reached_on_a_small_budget() {
     let draws = 60_000;
     let counts = counts(&classifier, &query, draws, 3);
     let frequency = |class: u32| f64::from(counts[class as usize]) / f64::from(draws);
-    // What the search scores with the 64 row-equivalents less that drawing keeps for itself.
-    let scored = classifier.with_budget(Budget { cap: 110 - 64, ..budget }).expect("a tree");
+    // What the search scores without the eighth that drawing keeps for itself.
+    let scored = classifier.with_budget(Budget { cap: 110 - 110 / 8, ..budget }).expect("a tree");
     let scored = scored.classify::<4, _, _>(&query, &mut Memory::new()).expect("memory").top;
     for ranked in &scored {
         let error = (f64::from(ranked.p) / f64::from(draws)).sqrt();
