@@ -11,9 +11,7 @@ fn main() {
     let queries = weights.reordered(&(0..400).map(|i| (i * (n / 400) + 7) as u32).collect::<Vec<_>>());
     let mut plans = vec![];
     for branching in [16, 32] {
-        for leaf in [16] {
-            plans.push(Plan { branching, leaf, ..Default::default() });
-        }
+        plans.push(Plan { branching, leaf: 16, ..Default::default() });
     }
     if args.len() > 4 {
         plans.truncate(0);

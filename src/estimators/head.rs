@@ -3,13 +3,14 @@
 //! Best-first search over the tree with a budget, as for the default estimator, but only the k best rows are kept.
 
 use heapless::Vec;
+use heapless::vec::VecView;
 
 use super::top::{Candidate, Top};
 use crate::Error;
 use crate::format::Model;
 use crate::math::LogSum;
 use crate::rows::Query;
-use crate::search::{Budget, Scratch, Work, best_first};
+use crate::search::{Budget, Buffers, Scratch, Work, best_first};
 
 /// The rows of a head: their scores, best first, and which they are.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,7 @@ pub struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    pub(super) fn new(candidates: &'a [Candidate], rows: &'a [u32], work: Work) -> Self {
+    pub(crate) fn new(candidates: &'a [Candidate], rows: &'a [u32], work: Work) -> Self {
         Self { candidates, rows, work }
     }
 
@@ -85,15 +86,27 @@ pub fn retrieve<'h, const K: usize, const WORDS: usize, const NODES: usize>(
     scratch: &mut Scratch<WORDS, NODES>,
     buffer: &'h mut HeadBuffer<K>,
 ) -> Result<Head<'h>, Error> {
+    let HeadBuffer { candidates, rows } = buffer;
+    retrieve_into(model, query, budget, scratch.buffers_for(model)?, candidates, rows)
+}
+
+/// [`retrieve`] with memory of any size.
+pub(crate) fn retrieve_into<'h>(
+    model: &Model<'_>,
+    query: &Query,
+    budget: &Budget,
+    buffers: Buffers<'_>,
+    candidates: &'h mut VecView<Candidate>,
+    rows: &'h mut VecView<u32>,
+) -> Result<Head<'h>, Error> {
     let tree = model.tree().ok_or(Error::NoIndex)?;
     budget.check(tree.top())?;
-    let buffers = scratch.buffers_for(model)?;
-    let found = best_first(model, tree, query, budget, buffers, &mut Top::new(&mut buffer.candidates));
-    buffer.rows.clear();
-    for candidate in &buffer.candidates {
+    let found = best_first(model, tree, query, budget, buffers, &mut Top::new(candidates));
+    rows.clear();
+    for candidate in candidates.iter() {
         // A row for each candidate: the two lists have the same capacity, and a candidate's class is a class.
-        let _ = buffer.rows.push(model.row_of_class(candidate.class as usize).unwrap_or(0) as u32);
+        let _ = rows.push(model.row_of_class(candidate.class as usize).unwrap_or(0) as u32);
     }
-    buffer.rows.sort_unstable();
-    Ok(Head::new(&buffer.candidates, &buffer.rows, found.work))
+    rows.sort_unstable();
+    Ok(Head::new(candidates, rows, found.work))
 }

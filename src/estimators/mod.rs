@@ -24,7 +24,7 @@ pub(crate) mod draw;
 mod estimate;
 mod exact;
 mod fmbe;
-mod head;
+pub(crate) mod head;
 mod mimps;
 mod mince;
 pub(crate) mod moments;
@@ -32,7 +32,7 @@ mod nmimps;
 #[cfg(feature = "std")]
 mod oracle;
 mod random;
-mod samples;
+pub(crate) mod samples;
 mod self_normalised;
 mod tail;
 pub(crate) mod top;

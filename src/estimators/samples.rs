@@ -37,7 +37,7 @@ use crate::Error;
 use crate::format::Model;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
-use crate::search::{Budget, Found, Scratch, Unopened, best_first};
+use crate::search::{Budget, Buffers, Found, Scratch, Unopened, best_first};
 use crate::tree::{Span, Tree};
 
 /// Z from a search and `samples` rows that correct its far field, all within the budget.
@@ -56,11 +56,23 @@ pub fn moments_with_samples<const WORDS: usize, const NODES: usize>(
     scratch: &mut Scratch<WORDS, NODES>,
     rng: &mut impl Rng,
 ) -> Result<Estimate, Error> {
+    with_buffers(model, query, budget, samples, scratch.buffers_for(model)?, rng)
+}
+
+/// [`moments_with_samples`] with memory of any size.
+pub(crate) fn with_buffers(
+    model: &Model<'_>,
+    query: &Query,
+    budget: &Budget,
+    samples: usize,
+    buffers: Buffers<'_>,
+    rng: &mut impl Rng,
+) -> Result<Estimate, Error> {
     let tree = model.tree().ok_or(Error::NoIndex)?;
     let samples = samples.min(model.classes());
     budget.check(tree.top().saturating_add(samples))?;
     let search = Budget { cap: budget.cap - samples as u32, ..*budget };
-    let found = best_first(model, tree, query, &search, scratch.buffers_for(model)?, &mut Nothing);
+    let found = best_first(model, tree, query, &search, buffers, &mut Nothing);
     let left = model.classes().saturating_sub(found.work.rows as usize);
     if left <= samples {
         return Ok(the_rest(model, query, &found));

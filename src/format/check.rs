@@ -21,6 +21,12 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     if model.links().is_some_and(|links| !links.check(model.classes())) {
         return Err(Error::SectionContent(Section::Links.kind()));
     }
+    if model.names().is_some_and(|names| !names.is_sound()) {
+        return Err(Error::SectionContent(Section::Names.kind()));
+    }
+    if model.measured().is_some_and(|measured| !measured.is_sound()) {
+        return Err(Error::SectionContent(Section::Measured.kind()));
+    }
     if model.settings().is_some_and(|settings| !settings.is_sound()) {
         return Err(Error::SectionContent(Section::Settings.kind()));
     }

@@ -54,11 +54,15 @@ pub enum Section {
     Fmbe = 15,
     /// What opening each node is worth, beyond its mass.
     NodeGains = 16,
+    /// The names of the classes.
+    Names = 17,
+    /// What was measured on queries held out.
+    Measured = 18,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -75,11 +79,38 @@ impl Section {
         Self::Settings,
         Self::Fmbe,
         Self::NodeGains,
+        Self::Names,
+        Self::Measured,
     ];
 
     /// The number in the file.
     pub const fn kind(self) -> u16 {
         self as u16
+    }
+
+    /// What people call it.
+    #[cfg(feature = "std")]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+            Self::RowScales => "row scales",
+            Self::Biases => "biases",
+            Self::ClassOfRow => "class of row",
+            Self::RowOfClass => "row of class",
+            Self::TreeInfo => "tree info",
+            Self::NodeRows => "node rows",
+            Self::NodeScales => "node scales",
+            Self::NodeBiases => "node biases",
+            Self::NodeSpans => "node spans",
+            Self::NodeSpreads => "node spreads",
+            Self::Links => "links",
+            Self::NodeBounds => "node bounds",
+            Self::Settings => "settings",
+            Self::Fmbe => "random features",
+            Self::NodeGains => "node gains",
+            Self::Names => "names",
+            Self::Measured => "measured",
+        }
     }
 
     fn is_known(kind: u16) -> bool {
@@ -152,6 +183,11 @@ impl<'a> Header<'a> {
         }
         header.check_table()?;
         Ok(header)
+    }
+
+    /// The length of the file.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
     }
 
     /// The bytes of a section.

@@ -27,7 +27,6 @@
 //! | 3 | biases | N × i32, see [`Log2`](crate::math::Log2) |
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |
 //! | 5 | row of class | the inverse of it: together they prove the permutation without memory |
-//!
 //! | 6 | tree info | 8 × u32: number of top nodes, then the [`Form`](crate::tree::Form) of the spread |
 //! | 7–9 | node rows, scales, biases | as 1–3, for the nodes |
 //! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
@@ -36,6 +35,8 @@
 //! | 13 | node bounds | 5 × u16 a node, see [`Bounds`](crate::tree::Bounds) |
 //! | 16 | node gains | i16 a node: ln of what opening it is worth beside its mass |
 //! | 14 | settings | 16 × u32, see [`Settings`] |
+//! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
+//! | 18 | measured | 8 × u32, see [`Measured`] |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
@@ -46,7 +47,9 @@ mod header;
 mod include;
 mod indices;
 mod links;
+mod measured;
 mod model;
+mod names;
 #[cfg(feature = "alloc")]
 mod owned;
 mod settings;
@@ -58,7 +61,9 @@ pub use header::{FORMAT_VERSION, Section};
 pub use include::Aligned;
 pub use indices::Indices;
 pub use links::Links;
+pub use measured::Measured;
 pub use model::Model;
+pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
 pub use settings::Settings;

@@ -1,7 +1,7 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
-use super::{Fmbe, Indices, Links, Settings, check};
+use super::{Fmbe, Indices, Links, Measured, Names, Settings, check};
 use crate::Error;
 use crate::rows::RowTable;
 use crate::tree::{self, Tree};
@@ -18,6 +18,8 @@ pub struct Model<'a> {
     links: Option<Links<'a>>,
     settings: Option<Settings>,
     fmbe: Option<Fmbe<'a>>,
+    names: Option<Names<'a>>,
+    measured: Option<Measured>,
 }
 
 /// The order of the rows, where it is not that of the classes.
@@ -79,7 +81,18 @@ impl<'a> Model<'a> {
             Some(_) => Some(Settings::from_words(words(&header, Section::Settings)?)),
             None => None,
         };
-        Ok(Self { header, rows, order, tree: tree(&header)?, links, settings, fmbe: fmbe(&header)? })
+        let names = match header.section(Section::Names) {
+            Some(bytes) => {
+                Some(Names::parse(bytes, header.classes).ok_or(Error::SectionLength(Section::Names.kind()))?)
+            }
+            None => None,
+        };
+        let measured = match header.section(Section::Measured) {
+            Some(_) => Some(Measured::from_words(words(&header, Section::Measured)?)),
+            None => None,
+        };
+        let (tree, fmbe) = (tree(&header)?, fmbe(&header)?);
+        Ok(Self { header, rows, order, tree, links, settings, fmbe, names, measured })
     }
 
     /// N, the number of classes.
@@ -141,6 +154,22 @@ impl<'a> Model<'a> {
     /// The table of random features, if the file has one.
     pub fn fmbe(&self) -> Option<&Fmbe<'a>> {
         self.fmbe.as_ref()
+    }
+
+    /// The names of the classes, if the file has them.
+    pub fn names(&self) -> Option<&Names<'a>> {
+        self.names.as_ref()
+    }
+
+    /// What was measured when the file was built, if it says so.
+    pub fn measured(&self) -> Option<&Measured> {
+        self.measured.as_ref()
+    }
+
+    /// The length of the file in bytes.
+    #[expect(clippy::len_without_is_empty, reason = "a model has at least a header")]
+    pub fn len(&self) -> usize {
+        self.header.len()
     }
 
     /// Kind and length of every section in the file.

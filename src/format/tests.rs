@@ -188,3 +188,58 @@ proptest! {
         prop_assert!(open(&bytes).is_err());
     }
 }
+
+fn named(content: &[u8]) -> Result<ModelBuf, Error> {
+    let file = small();
+    let mut writer = FileWriter::reopen(&file).expect("valid");
+    writer.optional(Section::Names, content);
+    ModelBuf::from_bytes(&writer.finish().expect("small"))
+}
+
+#[test]
+fn names_are_those_that_were_stored() {
+    let list = ["the", "", "é", "of", "<unk>"];
+    let file = named(&Names::encode(&list)).expect("valid");
+    let model = file.model();
+    let names = model.names().expect("names");
+    assert_eq!(names.len(), 5);
+    for (class, name) in list.iter().enumerate() {
+        assert_eq!(names.get(class), Some(*name));
+    }
+    assert_eq!(names.get(5), None);
+    assert_eq!(names.get(usize::MAX), None);
+    assert!(small().model().names().is_none());
+}
+
+#[test]
+fn names_that_are_not_names_are_rejected() {
+    let kind = Section::Names.kind();
+    assert_eq!(named(&[0; 20]).err(), Some(Error::SectionLength(kind)), "too short for the offsets");
+    let section = |starts: [u32; 6], text: &[u8]| [bytemuck::cast_slice(&starts), text].concat();
+    for (starts, text) in [
+        ([0, 1, 2, 3, 4, 4], "abcde"),
+        ([1, 1, 2, 3, 4, 5], "abcde"),
+        ([0, 3, 2, 3, 4, 5], "abcde"),
+        ([0, 1, 2, 3, 4, 9], "abcde"),
+        ([0, 1, 1, 1, 1, 2], "é"),
+    ] {
+        assert_eq!(named(&section(starts, text.as_bytes())).err(), Some(Error::SectionContent(kind)), "{starts:?}");
+    }
+    assert_eq!(named(&section([0, 1, 1, 1, 1, 1], b"\xff")).err(), Some(Error::SectionContent(kind)));
+}
+
+#[test]
+fn a_rewritten_file_is_the_same_file() {
+    let file = small();
+    let mut writer = FileWriter::reopen(&file).expect("valid");
+    assert_eq!(writer.finish().expect("small"), file.to_vec());
+    let measured = Measured { queries: 7, error: 0.5, recall: 1.0, ..Default::default() };
+    writer.optional(Section::Measured, &measured.to_words());
+    let with = ModelBuf::from_bytes(&writer.finish().expect("small")).expect("valid");
+    assert_eq!(with.model().measured(), Some(&measured));
+    // A section of the same kind is replaced.
+    let other = Measured { queries: 8, ..measured };
+    writer.optional(Section::Measured, &other.to_words());
+    let with = ModelBuf::from_bytes(&writer.finish().expect("small")).expect("valid");
+    assert_eq!(with.model().measured(), Some(&other));
+}

@@ -9,6 +9,7 @@ use crate::estimators::moments::{self, Fields};
 use crate::estimators::top::{Candidate, Top};
 use crate::format::Model;
 use crate::math::Log2;
+use crate::prediction::Prediction;
 use crate::rows::QueryBuffer;
 use crate::search::{Budget, Buffers, Unopened};
 
@@ -28,9 +29,9 @@ pub struct Truth {
 
 /// Memory for one thread's searches, for a model of any size.
 pub struct HostScratch {
-    query: Box<QueryBuffer<WIDEST>>,
-    seen: Vec<u32>,
-    frontier: Box<BinaryHeap<Unopened, Max, FRONTIER>>,
+    pub(super) query: Box<QueryBuffer<WIDEST>>,
+    pub(super) seen: Vec<u32>,
+    pub(super) frontier: Box<BinaryHeap<Unopened, Max, FRONTIER>>,
 }
 
 impl HostScratch {
@@ -100,6 +101,45 @@ pub fn outcomes(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<
             unopened: unopened as u32,
         }
     })
+}
+
+/// The top `K` classes of all queries within a budget, as [`Classifier`](crate::Classifier) answers.
+///
+/// # Errors
+/// [`Error`], for the first query that the model refuses, [`Error::NoIndex`] or [`Error::Budget`].
+pub fn predictions<const K: usize>(
+    model: &Model<'_>,
+    queries: &Matrix,
+    budget: &Budget,
+) -> Result<Vec<Prediction<K>>, Error> {
+    each_query(model, queries, |_, scratch| classify(model, budget, scratch))?.into_iter().collect()
+}
+
+/// The top `K` classes of all queries with all rows scored.
+///
+/// # Errors
+/// [`Error`], for the first query that the model refuses.
+pub fn exact_predictions<const K: usize>(model: &Model<'_>, queries: &Matrix) -> Result<Vec<Prediction<K>>, Error> {
+    each_query(model, queries, |_, scratch| crate::exact(model, &*scratch.query))
+}
+
+/// [`Classifier::classify`](crate::Classifier::classify) for the query in the scratch memory.
+pub(super) fn classify<const K: usize>(
+    model: &Model<'_>,
+    budget: &Budget,
+    scratch: &mut HostScratch,
+) -> Result<Prediction<K>, Error> {
+    let (Some(tree), Some(settings)) = (model.tree(), model.settings()) else {
+        return Err(Error::NoIndex);
+    };
+    budget.check(tree.top())?;
+    let HostScratch { query, seen, frontier } = scratch;
+    let mut list = heapless::Vec::<Candidate, K>::new();
+    let buffers = Buffers { seen, frontier: &mut **frontier };
+    let fields = moments::fields(model, tree, query, budget, settings.far_factor, buffers, &mut Top::new(&mut list));
+    let mut z = fields.near;
+    z.add_sum(&fields.far);
+    Ok(Prediction::estimated(&list, z, &fields, settings))
 }
 
 fn each_query<T: Send>(

@@ -1,17 +1,26 @@
 //! What runs on a host only: from a weight matrix to a model file, and the evidence about it.
 
 pub mod build;
+pub mod cost;
+pub mod describe;
 mod error;
+pub mod evaluate;
+pub mod export;
 mod fmbe;
 mod generate;
 pub mod io;
 mod linear;
+pub mod make;
 mod matrix;
 pub mod measure;
+#[cfg(feature = "cli")]
+pub mod plots;
 mod quantise;
+mod temperature;
 
 pub use error::BuildError;
 pub use fmbe::with_fmbe;
 pub use generate::{Kind, Layer};
 pub use matrix::Matrix;
 pub use quantise::{Compensation, QuantisedRows, flat_model};
+pub use temperature::fit_temperature;

@@ -8,6 +8,9 @@ use crate::host::{BuildError, Matrix};
 use crate::math::{Log2, SmallFloat};
 use crate::tree::{Bounds, Form, GAIN_BITS, INFO_WORDS, Spread};
 
+/// The bounds of all nodes, from the rows as they are rounded.
+pub type BoundsOf<'a> = &'a dyn Fn(&QuantisedRows) -> Vec<Bounds>;
+
 /// All that a file is made of.
 pub struct Parts<'a> {
     /// The rows, in the order of the tree.
@@ -25,7 +28,7 @@ pub struct Parts<'a> {
     /// The same number of row indices for each row; may be empty.
     pub links: &'a [u32],
     /// What is certain about the nodes, given their vectors as rounded; may be left out.
-    pub bounds: Option<&'a dyn Fn(&QuantisedRows) -> Vec<Bounds>>,
+    pub bounds: Option<BoundsOf<'a>>,
     /// What the classifier is to use.
     pub settings: Settings,
 }

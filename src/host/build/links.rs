@@ -66,10 +66,10 @@ fn high_together(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
     let mut pairs: Vec<(u32, u32, f32)> = Vec::new();
     let tops = top_rows(layer, queries);
     tops.iter().for_each(|top| add_pairs(top, 1.0, &mut pairs));
-    if rows <= BRUTE_FORCE {
-        if let Some(pseudo) = pseudo_queries(layer, queries, &tops) {
-            pseudo.iter().for_each(|top| add_pairs(top, PSEUDO_WEIGHT, &mut pairs));
-        }
+    if rows <= BRUTE_FORCE
+        && let Some(pseudo) = pseudo_queries(layer, queries, &tops)
+    {
+        pseudo.iter().for_each(|top| add_pairs(top, PSEUDO_WEIGHT, &mut pairs));
     }
     pairs.par_sort_unstable_by_key(|&(a, b, _)| (a, b));
     let mut lists: Vec<Vec<(u32, f32)>> = vec![Vec::new(); rows];

@@ -42,7 +42,7 @@ impl Default for Targets {
 }
 
 impl Targets {
-    pub(super) fn plans(&self, calibrated: bool) -> Vec<Plan> {
+    pub(crate) fn plans(&self, calibrated: bool) -> Vec<Plan> {
         if !self.plans.is_empty() {
             return self.plans.clone();
         }

@@ -131,6 +131,8 @@ pub enum Problem {
     },
     /// Two files that do not belong together; the text says how.
     Mismatch(String),
+    /// A model file that is refused.
+    Model(crate::Error),
     /// An option that has no meaning for this format; the text says which.
     Option(&'static str),
 }
@@ -199,6 +201,7 @@ impl fmt::Display for Problem {
                 write!(f, "has no tensor \"{tensor}\" (it has {})", list(names))
             }
             Self::Option(text) => f.write_str(text),
+            Self::Model(error) => error.fmt(f),
         }
     }
 }

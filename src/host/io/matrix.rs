@@ -1,9 +1,10 @@
 //! Matrices from any of the formats, chosen by the file's extension.
 
+use std::io::Cursor;
 use std::path::Path;
 
 use super::error::{Problem, ReadError};
-use super::source::{extension, with_file};
+use super::source::{Source, extension, with_file};
 use super::{ReadOptions, delimited, npy::Npy, safetensors, wink, word_text, word2vec};
 use crate::host::Matrix;
 
@@ -46,4 +47,36 @@ pub fn read_named_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Re
             _ => Err(Problem::Extension(".npy, .safetensors, .csv, or word vectors as .txt, .vec, .bin or .json")),
         }
     })
+}
+
+/// Reads queries: a matrix as [`read_matrix`] does, or one query as a `.npy` of one dimension.
+///
+/// # Errors
+/// As [`read_matrix`].
+pub fn read_queries(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Matrix, ReadError> {
+    let path = path.as_ref();
+    let result = read_matrix(path, options);
+    match &result {
+        Err(error) if matches!(error.problem(), Problem::Shape { found, .. } if found.len() == 1) => {
+            let query = super::read_vector(path, options)?;
+            let cols = query.len();
+            Matrix::new(query, cols).ok_or_else(|| ReadError::new(path, Problem::Empty))
+        }
+        _ => result,
+    }
+}
+
+/// Reads a matrix that came without a name of its own, as from standard input: `.npy` if it starts as one, else CSV.
+/// `name` stands for the file in messages.
+///
+/// # Errors
+/// As [`read_matrix`].
+pub fn read_matrix_bytes(name: &str, bytes: &[u8]) -> Result<Matrix, ReadError> {
+    let source = Source { reader: Cursor::new(bytes), len: bytes.len() as u64 };
+    let options = ReadOptions::default();
+    let matrix = match bytes.starts_with(b"\x93NUMPY") {
+        true => Npy::open(source).and_then(|npy| npy.read_matrix(options)),
+        false => delimited::read_matrix(source, options),
+    };
+    matrix.map_err(|problem| ReadError::new(Path::new(name), problem))
 }

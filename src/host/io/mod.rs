@@ -12,6 +12,7 @@
 //! | [`read_vector`] | `.npy`, `.safetensors`, `.csv`, `.txt` | N, N×1 or 1×N numbers |
 //! | [`read_labels`] | `.npy`, `.csv`, `.txt` | N, N×1 or 1×N classes |
 //! | [`read_names`] | any | one name per line |
+//! | [`read_model`] | any | a model file |
 //!
 //! Every reader streams into the values it returns, so that reading costs about one copy of them,
 //! and allocates for a claimed shape only once the file is known to be long enough for it. Rows and
@@ -37,6 +38,7 @@ mod error;
 mod labels;
 mod layout;
 mod matrix;
+mod model;
 mod names;
 mod npy;
 mod number;
@@ -51,10 +53,11 @@ mod write;
 pub use check::{expect_labels_in_range, expect_same_dimension, expect_same_length};
 pub use error::{Position, Problem, ReadError};
 pub use labels::read_labels;
-pub use matrix::{NamedMatrix, read_matrix, read_named_matrix};
+pub use matrix::{NamedMatrix, read_matrix, read_matrix_bytes, read_named_matrix, read_queries};
+pub use model::read_model;
 pub use names::read_names;
 pub use vector::read_vector;
-pub use write::{WriteError, write_atomically, write_atomically_with, write_npy};
+pub use write::{WriteError, expect_writable, write_atomically, write_atomically_with, write_npy};
 
 /// What to take from a file. The default takes all of it as it stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

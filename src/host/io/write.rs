@@ -62,28 +62,12 @@ pub fn write_atomically_with(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let path = path.as_ref();
-    let fail = |why: String, source| WriteError { path: path.to_owned(), why, source };
-    // A link stays a link: what it points to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    match fs::metadata(&target) {
-        Ok(found) if found.is_dir() => return Err(fail("is a directory".into(), None)),
-        // Renaming onto a device would replace the device.
-        Ok(found) if !found.is_file() => return Err(fail("is not a regular file".into(), None)),
-        _ => {}
-    }
-    let directory = directory_of(&target);
-    let mut file = create(directory).map_err(|error| {
-        let shown = directory_of(path).display();
-        // Not the error's own text: it names the temporary file.
-        match error.kind() {
-            io::ErrorKind::NotFound => fail(format!("no such directory: {shown}"), None),
-            kind => fail(format!("cannot create files in {shown}"), Some(kind.into())),
-        }
-    })?;
-    fill(&mut file, write).map_err(|error| fail("cannot be written".into(), Some(error)))?;
-    file.persist(&target).map_err(|error| fail("cannot be replaced".into(), Some(error.error)))?;
+    let fail = |why: &str, source| WriteError { path: path.to_owned(), why: why.into(), source: Some(source) };
+    let (target, mut file) = open(path)?;
+    fill(&mut file, write).map_err(|error| fail("cannot be written", error))?;
+    file.persist(&target).map_err(|error| fail("cannot be replaced", error.error))?;
     // The new name reaches the disk too. Not every system can do this; the file is whole either way.
-    let _ = fs::File::open(directory).and_then(|directory| directory.sync_all());
+    let _ = fs::File::open(directory_of(&target)).and_then(|directory| directory.sync_all());
     Ok(())
 }
 
@@ -101,6 +85,37 @@ pub fn write_npy(path: impl AsRef<Path>, matrix: &Matrix) -> Result<(), WriteErr
         npy.extend(matrix.data().iter().copied())?;
         npy.finish()
     })
+}
+
+/// Checks that a file could be written here, and leaves everything as it is: for before a long computation.
+///
+/// # Errors
+/// As [`write_atomically`].
+pub fn expect_writable(path: impl AsRef<Path>) -> Result<(), WriteError> {
+    open(path.as_ref()).map(|_| ())
+}
+
+/// Where the file will really be, and a temporary file beside it.
+fn open(path: &Path) -> Result<(PathBuf, NamedTempFile), WriteError> {
+    let fail = |why: String, source| WriteError { path: path.to_owned(), why, source };
+    // A link stays a link: what it points to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match fs::metadata(&target) {
+        Ok(found) if found.is_dir() => return Err(fail("is a directory".into(), None)),
+        // Renaming onto a device would replace the device.
+        Ok(found) if !found.is_file() => return Err(fail("is not a regular file".into(), None)),
+        _ => {}
+    }
+    let directory = directory_of(&target);
+    let file = create(directory).map_err(|error| {
+        let shown = directory_of(path).display();
+        // Not the error's own text: it names the temporary file.
+        match error.kind() {
+            io::ErrorKind::NotFound => fail(format!("no such directory: {shown}"), None),
+            kind => fail(format!("cannot create files in {shown}"), Some(kind.into())),
+        }
+    })?;
+    Ok((target, file))
 }
 
 fn directory_of(path: &Path) -> &Path {

@@ -1,0 +1,91 @@
+//! Shares, sizes and lists as people write them.
+
+use zhat::host::evaluate::Method;
+
+/// `4%` or `0.04`: above 0, at most 1.
+pub fn share(text: &str) -> Result<f32, String> {
+    let share = positive(text)?;
+    if share <= 1.0 {
+        return Ok(share);
+    }
+    Err(match text.strip_suffix('%') {
+        Some(_) => format!("{text} is above 100%"),
+        None => format!("{text} is above 1: {text}%, perhaps?"),
+    })
+}
+
+/// An error may be above 100 %.
+pub fn positive(text: &str) -> Result<f32, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let value = number.trim().parse::<f32>().map_err(|_| format!("\"{text}\" is no share: 4% or 0.04, for example"))?;
+    if value.is_finite() && value > 0.0 { Ok(value * unit) } else { Err(format!("{text} is not above zero")) }
+}
+
+/// `1MiB`, `512K`, `1.5M`, `100kB` or a number of bytes.
+pub fn size(text: &str) -> Result<usize, String> {
+    const UNITS: [(&str, f64); 10] = [
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("K", 1024.0),
+        ("k", 1024.0),
+        ("M", 1_048_576.0),
+        ("B", 1.0),
+    ];
+    let unit = UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)));
+    let (number, factor) = unit.unwrap_or((text, 1.0));
+    match number.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok((number * factor) as usize),
+        _ => Err(format!("\"{text}\" is no size: 1MiB, 512K or 100000, for example")),
+    }
+}
+
+/// `all`, or names with commas between them.
+pub fn methods(text: &str) -> Result<Vec<Method>, String> {
+    match text {
+        "all" => Ok(Method::ALL.to_vec()),
+        _ => text.split(',').map(|name| name.trim().parse()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_per_cent_or_fractions() {
+        assert_eq!(share("4%"), Ok(0.04));
+        assert_eq!(share("0.04"), Ok(0.04));
+        assert_eq!(share("100 %"), Ok(1.0));
+        assert_eq!(share("4"), Err("4 is above 1: 4%, perhaps?".into()));
+        for wrong in ["", "%", "-1%", "0", "nan", "x", "101%", "inf"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(positive("150%"), Ok(1.5));
+    }
+
+    #[test]
+    fn sizes_have_the_units_of_data_sheets() {
+        assert_eq!(size("1MiB"), Ok(1 << 20));
+        assert_eq!(size("512K"), Ok(512 << 10));
+        assert_eq!(size("1.5M"), Ok(3 << 19));
+        assert_eq!(size("100kB"), Ok(100_000));
+        assert_eq!(size("12345"), Ok(12345));
+        for wrong in ["", "MiB", "-1K", "1 potato", "0"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn estimators_are_named_or_all() {
+        assert_eq!(methods("all").map(|all| all.len()), Ok(Method::ALL.len()));
+        assert_eq!(methods("exact, mimps"), Ok(vec![Method::Exact, Method::Mimps]));
+        assert!(methods("momments").unwrap_err().contains("moments"));
+    }
+}

@@ -1,0 +1,201 @@
+//! `zhat build`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use zhat::host::build::Targets;
+use zhat::host::cost;
+use zhat::host::describe::sections;
+use zhat::host::io::{expect_same_length, expect_writable, read_names};
+use zhat::host::make::{Knobs, Made, Request, make};
+
+use super::args;
+use super::inputs::{self, LayerArgs};
+use super::output::{Table, bytes, count, maybe, percent, print};
+use super::progress::{Progress, on_interrupt, write};
+use super::{Failure, Outcome};
+
+/// Make a model file from a weight matrix
+///
+/// Quantises the rows, builds an index over them, and chooses its settings by what they reach on the queries. The last
+/// fifth of the queries is put aside to report on, unless --test-queries are given. The same input and seed give the
+/// same file.
+#[derive(Args)]
+#[command(after_help = "Example:
+  zhat build --weights W.npy --bias b.npy --queries Q.npy --work 4% --cap 16% -o model.zhat
+  zhat build --weights model.safetensors --tensor lm_head.weight --queries Q.npy --max-error 2% -o model.zhat")]
+pub struct Build {
+    #[command(flatten)]
+    layer: LayerArgs,
+    /// Inputs of the layer as they occur, M×d: what the index is tuned to. Without them it still works, but less well
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+    /// Other queries to report on, instead of the last fifth of --queries
+    #[arg(long, value_name = "FILE")]
+    test_queries: Option<PathBuf>,
+    /// The true class of each of --queries: integers, .npy or .csv
+    #[arg(long, value_name = "FILE", requires = "queries")]
+    labels: Option<PathBuf>,
+    /// Divide scores by the temperature at which --labels are most probable
+    #[arg(long, requires = "labels")]
+    fit_temperature: bool,
+    /// A name for each class, one per line: stored in the model file
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// The model file
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Mean work to aim for: dot products per query, as a share of N
+    #[arg(long, value_name = "SHARE", default_value = "4%", value_parser = args::share)]
+    work: f32,
+    /// Hard cap on the work of any query; four times the work by default
+    #[arg(long, value_name = "SHARE", value_parser = args::share)]
+    cap: Option<f32>,
+    /// The least work whose mean error of Z is at most this, instead of --work
+    #[arg(long, value_name = "SHARE", value_parser = args::positive, conflicts_with = "work")]
+    max_error: Option<f32>,
+    /// The most that the model file may take: 1MiB, 512K, or bytes
+    #[arg(long, value_name = "SIZE", value_parser = args::size)]
+    flash: Option<usize>,
+    /// Seed of everything that is random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How far the clusters follow the queries, 0 to 1; chosen by default
+    #[arg(long, value_name = "SHARE", help_heading = "Knobs")]
+    blend: Option<f32>,
+    /// Children of a node; chosen by default
+    #[arg(long, value_name = "COUNT", help_heading = "Knobs", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    branching: Option<u32>,
+    /// Most rows of a leaf; chosen by default
+    #[arg(long, value_name = "COUNT", help_heading = "Knobs", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    leaf: Option<u32>,
+    /// Links of a row; 8 by default
+    #[arg(long, value_name = "COUNT", help_heading = "Knobs", value_parser = clap::value_parser!(u32).range(0..=64))]
+    links: Option<u32>,
+}
+
+impl Build {
+    pub fn run(&self) -> Outcome {
+        let cap = self.cap.unwrap_or((4.0 * self.work).min(1.0));
+        if cap < self.work && self.max_error.is_none() {
+            let message = format!("--cap {} is below --work {}", percent(cap), percent(self.work));
+            return Err(Failure::Usage(message));
+        }
+        if self.blend.is_some_and(|blend| !(0.0..=1.0).contains(&blend)) {
+            return Err(Failure::Usage("--blend is 0 to 1".into()));
+        }
+        let start = Instant::now();
+        // Before minutes of work, not after them.
+        expect_writable(&self.output)?;
+        on_interrupt(&self.output);
+        let progress = Progress::new();
+        progress.message("reading");
+        let layer = self.layer.read()?;
+        let queries = self.queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
+        let report = self.test_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
+        let labels = match (&self.labels, &self.queries, &queries) {
+            (Some(path), Some(queries_path), Some(queries)) => {
+                Some(inputs::labels(path, queries_path, queries, layer.weights.rows())?)
+            }
+            _ => None,
+        };
+        let names = match &self.names {
+            Some(path) => {
+                let names = read_names(path)?;
+                expect_same_length(&self.layer.weights, &layer.weights, path, names.len())?;
+                Some(names)
+            }
+            None => layer.names,
+        };
+        let request = Request {
+            queries: queries.as_ref(),
+            labels: labels.as_deref(),
+            fit_temperature: self.fit_temperature,
+            report: report.as_ref(),
+            names: names.as_deref(),
+            targets: Targets { work: self.work, cap, seed: self.seed, ..Targets::default() },
+            knobs: Knobs {
+                blend: self.blend,
+                branching: self.branching.map(|n| n as usize),
+                leaf: self.leaf.map(|n| n as usize),
+                links: self.links.map(|n| n as usize),
+            },
+            max_error: self.max_error,
+            flash: self.flash,
+            ..Request::new(&layer.weights, &layer.biases)
+        };
+        let made = make(&request, &mut |step| progress.step(step))?;
+        progress.message("writing");
+        write(&self.output, &made.model)?;
+        progress.finish();
+        print(&self.text(&made, start.elapsed()))
+    }
+
+    /// The report at the end.
+    fn text(&self, made: &Made, time: Duration) -> String {
+        let model = made.model.model();
+        let (classes, dim, plan) = (model.classes(), model.dim(), made.plan);
+        let mut text = format!("{}: {classes} classes, {dim} dimensions, ", self.output.display());
+        let _ = writeln!(text, "built in {:.1} s", time.as_secs_f32());
+        let mut table = Table::new(&["section", "bytes", "share"]);
+        for section in sections(&model) {
+            let share = section.bytes as f32 / model.len() as f32;
+            table.row(vec![section.name.into(), count(section.bytes as u64), percent(share)]);
+        }
+        table.row(vec!["file".into(), count(model.len() as u64), bytes(model.len())]);
+        let _ = writeln!(text, "\n{}", table.render());
+        let learned = if plan.learn { "learned corrections" } else { "no corrections" };
+        let _ = writeln!(
+            text,
+            "index         {} children, leaves of {}, {} links, blend {}, {learned}",
+            plan.branching, plan.leaf, plan.links, plan.blend
+        );
+        if self.fit_temperature {
+            let _ = writeln!(text, "temperature   {:.4}", made.temperature);
+        }
+        let (work, max_work) = match &made.report {
+            Some(report) => {
+                let found = &report.estimators[0];
+                let _ = writeln!(text, "measured on   {} queries that nothing was tuned on", report.data.queries);
+                let _ = writeln!(
+                    text,
+                    "error of Z    {} mean, {} median, {} for 95 %",
+                    percent(found.err_mean),
+                    percent(found.err_median),
+                    percent(found.err_p95)
+                );
+                let _ =
+                    writeln!(text, "p, best class ±{:.4} mean against the float layer", found.dp_mean.unwrap_or(0.0));
+                let _ = writeln!(text, "recall        {} of the best class", maybe(found.recall_at_1));
+                let _ = writeln!(text, "coverage      {} inside the 95 % interval", maybe(found.coverage95));
+                if let (Some(loss), Some(ece)) = (found.log_loss, found.ece) {
+                    let _ = writeln!(text, "labels        log-loss {loss:.4}, calibration error {}", percent(ece));
+                }
+                (found.work_mean, found.work_max)
+            }
+            None => {
+                let what =
+                    if self.queries.is_some() { "the queries it was tuned on" } else { "rows in place of queries" };
+                let expected = &made.expected;
+                let _ = writeln!(text, "measured on   {what}: give --queries (80 or more) for figures that hold");
+                let _ = writeln!(text, "error of Z    {} mean", percent(expected.error));
+                let _ = writeln!(text, "recall        {} of the best class", percent(expected.recall));
+                (expected.work, expected.max_work)
+            }
+        };
+        let _ = writeln!(text, "work          {} of all rows mean, {} at most", percent(work), percent(max_work));
+        let stride = model.rows().stride();
+        let instructions = |share: f32| count(cost::instructions(f64::from(share) * classes as f64, stride));
+        let _ = writeln!(
+            text,
+            "Cortex-M4     about {} instructions a query ({} at most; all rows: {}), {} of RAM",
+            instructions(work),
+            instructions(max_work),
+            instructions(1.0),
+            bytes(cost::ram(&model))
+        );
+        text
+    }
+}

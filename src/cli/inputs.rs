@@ -1,0 +1,99 @@
+//! Files that several commands take.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use zhat::format::ModelBuf;
+use zhat::host::Matrix;
+use zhat::host::io::{
+    ReadOptions, expect_labels_in_range, expect_same_dimension, expect_same_length, read_labels, read_model,
+    read_named_matrix, read_queries, read_vector,
+};
+
+use super::{Failure, Outcome};
+
+/// The layer as it was trained.
+#[derive(Args)]
+pub struct LayerArgs {
+    /// The weights, N×d: .npy (f16, f32, f64), .safetensors, .csv, or word vectors (.txt, .vec, .bin, .json)
+    #[arg(long, value_name = "FILE")]
+    pub weights: PathBuf,
+    /// The biases, N values; zero without
+    #[arg(long, value_name = "FILE")]
+    pub bias: Option<PathBuf>,
+    /// The weights are stored d×N
+    #[arg(long)]
+    pub transpose: bool,
+    /// The tensor that holds the weights, in a .safetensors file with several
+    #[arg(long, value_name = "NAME")]
+    pub tensor: Option<String>,
+    /// The tensor that holds the biases, in a .safetensors file with several
+    #[arg(long, value_name = "NAME")]
+    pub bias_tensor: Option<String>,
+}
+
+/// A layer that was read.
+pub struct Layer {
+    /// One row for each class.
+    pub weights: Matrix,
+    /// One bias for each class.
+    pub biases: Vec<f32>,
+    /// Names, where the weights are word vectors.
+    pub names: Option<Vec<String>>,
+}
+
+impl LayerArgs {
+    /// Reads weights and biases.
+    pub fn read(&self) -> Outcome<Layer> {
+        let options =
+            ReadOptions { tensor: self.tensor.as_deref(), transpose: self.transpose, ..ReadOptions::default() };
+        let named = read_named_matrix(&self.weights, options)?;
+        let biases = match &self.bias {
+            Some(path) => {
+                let options = ReadOptions { tensor: self.bias_tensor.as_deref(), ..ReadOptions::default() };
+                let biases = read_vector(path, options)?;
+                expect_same_length(&self.weights, &named.matrix, path, biases.len())?;
+                biases
+            }
+            None => vec![0.0; named.matrix.rows()],
+        };
+        Ok(Layer { weights: named.matrix, biases, names: named.names })
+    }
+
+    /// Reads queries for these weights.
+    pub fn queries(&self, layer: &Layer, path: &Path) -> Outcome<Matrix> {
+        let queries = read_queries(path, ReadOptions::default())?;
+        expect_same_dimension(path, &queries, &self.weights, &layer.weights)?;
+        Ok(queries)
+    }
+}
+
+/// Reads a model file.
+pub fn model(path: &Path) -> Outcome<ModelBuf> {
+    Ok(read_model(path)?)
+}
+
+/// Reads queries for a model.
+pub fn model_queries(path: &Path, model_path: &Path, dim: usize) -> Outcome<Matrix> {
+    let queries = read_queries(path, ReadOptions::default())?;
+    expect_dim(path, &queries, model_path, dim)?;
+    Ok(queries)
+}
+
+/// That queries have the model's dimension.
+pub fn expect_dim(path: &Path, queries: &Matrix, model_path: &Path, dim: usize) -> Outcome {
+    if queries.cols() == dim {
+        return Ok(());
+    }
+    let (rows, cols) = (queries.rows(), queries.cols());
+    let message = format!("{}: {rows}×{cols}, but {} has a dimension of {dim}", path.display(), model_path.display());
+    Err(Failure::Failed(message))
+}
+
+/// Reads a label for each query.
+pub fn labels(path: &Path, queries_path: &Path, queries: &Matrix, classes: usize) -> Outcome<Vec<usize>> {
+    let labels = read_labels(path, ReadOptions::default())?;
+    expect_same_length(queries_path, queries, path, labels.len())?;
+    expect_labels_in_range(path, &labels, classes)?;
+    Ok(labels)
+}

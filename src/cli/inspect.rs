@@ -1,0 +1,116 @@
+//! `zhat inspect`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use zhat::host::describe::Description;
+
+use super::output::{Table, bytes, count, percent, print};
+use super::{Outcome, inputs};
+
+/// Show what is in a model file and what a device needs for it
+#[derive(Args)]
+#[command(after_help = "Example:
+  zhat inspect model.zhat
+  zhat inspect model.zhat --json | jq .needs.ram")]
+pub struct Inspect {
+    /// The model file
+    model: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Inspect {
+    pub fn run(&self) -> Outcome {
+        let file = inputs::model(&self.model)?;
+        let description = Description::of(&file.model());
+        if self.json {
+            return print(&format!("{}\n", serde_json::to_string_pretty(&description)?));
+        }
+        print(&format!("{}\n{}", self.model.display(), text(&description)))
+    }
+}
+
+fn text(d: &Description) -> String {
+    let mut text = format!(
+        "format {}, {} classes, {} dimensions{}\n\n",
+        d.model.format_version,
+        d.model.classes,
+        d.model.dim,
+        if d.names { ", with names" } else { "" }
+    );
+    let mut table = Table::new(&["section", "kind", "bytes", "share"]);
+    for section in &d.sections {
+        let share = percent(section.bytes as f32 / d.model.bytes as f32);
+        table.row(vec![section.name.into(), section.kind.to_string(), count(section.bytes as u64), share]);
+    }
+    table.row(vec!["file".into(), String::new(), count(d.model.bytes as u64), bytes(d.model.bytes)]);
+    let _ = writeln!(text, "{}", table.render());
+    match &d.tree {
+        Some(tree) => {
+            let _ = writeln!(
+                text,
+                "tree      {} nodes ({} at the top), {} levels, up to {} children; {} leaves of {:.1} rows, {} at most",
+                tree.nodes, tree.top, tree.depth, tree.branching, tree.leaves, tree.leaf_rows_mean, tree.leaf_rows_max
+            );
+            let _ = writeln!(text, "links     {} a row", d.model.links);
+            let _ = writeln!(
+                text,
+                "budget    at most {} rows ({}), epsilon {}, links of {} rows followed",
+                d.model.cap,
+                percent(d.model.cap as f32 / d.model.classes as f32),
+                d.model.epsilon,
+                d.model.expand
+            );
+        }
+        None => text += "tree      none: every query scores all rows\n",
+    }
+    let _ = writeln!(text, "norms     {:.3} to {:.3}, mean {:.3}", d.norms.min, d.norms.max, d.norms.mean);
+    let _ = writeln!(text, "biases    {:.3} to {:.3}, mean {:.3}", d.biases.min, d.biases.max, d.biases.mean);
+    let _ = writeln!(text, "scores    divided by a temperature of {}", d.model.temperature);
+    if let (Some(m), Some(kind)) = (&d.measured, d.layer) {
+        let _ = writeln!(
+            text,
+            "layer     {kind}: mean p of the best class {:.3}, scores spread by {:.2} nats",
+            m.top_p_mean, m.score_spread
+        );
+        let _ = writeln!(
+            text,
+            "measured  error {}, recall {}, coverage {}, work {} (at most {}) on {} queries held out",
+            percent(m.err_mean),
+            percent(m.recall_at_1),
+            percent(m.coverage95),
+            percent(m.work_mean),
+            percent(m.work_max),
+            m.queries
+        );
+    } else {
+        text += "layer     flat or confident? built without queries to tell\n";
+    }
+    if let Some(c) = &d.calibration {
+        let _ = writeln!(
+            text,
+            "interval  ln Z ± q·(far share + 0.02), q = {:.4} for 95 %; far field × {:.3}",
+            c.quantiles[3],
+            c.far_factor.exp()
+        );
+    }
+    let needs = &d.needs;
+    let _ = writeln!(
+        text,
+        "needs     {} of flash, {} of RAM (room for {} nodes)",
+        bytes(needs.flash),
+        bytes(needs.ram),
+        needs.frontier
+    );
+    let mean = needs.instructions_mean.map_or(String::new(), |mean| format!("{} mean, ", count(mean)));
+    let _ = writeln!(
+        text,
+        "Cortex-M4 about {mean}{} at most, {} for all rows (instructions a query, estimated)",
+        count(needs.instructions_max),
+        count(needs.instructions_exact)
+    );
+    text
+}

@@ -1,0 +1,181 @@
+//! `zhat tune`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use zhat::host::Matrix;
+use zhat::host::evaluate::{Evaluation, Method, Options, stored_budget};
+use zhat::host::io::expect_writable;
+use zhat::host::plots::{self, Line, pareto};
+use zhat::{Budget, Model};
+
+use super::output::{Table, maybe, percent, print};
+use super::progress::Progress;
+use super::{Failure, Outcome, args, eval, inputs};
+
+/// Shares of N that are tried.
+pub const BUDGETS: [f32; 7] = [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32];
+
+/// Show error, recall and work of a model over budgets and settings
+///
+/// Every estimator is asked with every budget, and the default one also with other numbers of links followed and with
+/// the stored rule for stopping early. Points that no other beats in both work and error are marked with *. The factor
+/// on the far field is the stored one, which was fitted for the stored budget.
+#[derive(Args)]
+#[command(after_help = "Example:
+  zhat tune model.zhat --queries test.npy --plot tune.svg
+  zhat tune model.zhat --queries test.npy --budgets 1%,2%,4% --estimators moments,mimps")]
+pub struct Tune {
+    /// The model file
+    model: PathBuf,
+    /// Queries, M×d
+    #[arg(long, value_name = "FILE")]
+    queries: PathBuf,
+    /// Caps to try, as shares of N
+    #[arg(long, value_name = "SHARES", value_delimiter = ',', value_parser = args::share)]
+    budgets: Vec<f32>,
+    /// all, or names of estimators
+    #[arg(long, value_name = "NAMES", default_value = "moments,moments+samples,mimps,nmimps,uniform")]
+    estimators: String,
+    /// Seeds for estimators that draw samples
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: u32,
+    /// Draw error against work, .svg or .png
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A setting and what it reached.
+#[derive(serde::Serialize)]
+pub struct Point {
+    estimator: &'static str,
+    setting: String,
+    cap: f32,
+    work_mean: f32,
+    work_max: f32,
+    err_mean: f32,
+    recall_at_1: Option<f32>,
+    coverage95: Option<f32>,
+    pareto: bool,
+}
+
+impl Tune {
+    pub fn run(&self) -> Outcome {
+        let methods = args::methods(&self.estimators).map_err(Failure::Usage)?;
+        if let Some(path) = &self.plot {
+            plots::expect_format(path).map_err(Failure::Usage)?;
+            expect_writable(path)?;
+        }
+        let file = inputs::model(&self.model)?;
+        let queries = inputs::model_queries(&self.queries, &self.model, file.model().dim())?;
+        let file = eval::usable(file, &methods)?;
+        let budgets = if self.budgets.is_empty() { &BUDGETS[..] } else { &self.budgets };
+        let points = sweep(&file.model(), &queries, &methods, budgets, self.seeds as usize)?;
+        if let Some(path) = &self.plot {
+            plots::error_against_work(path, &lines(&points))?;
+        }
+        if self.json {
+            return print(&format!("{}\n", serde_json::to_string_pretty(&points)?));
+        }
+        let mut table = Table::new(&["estimator", "setting", "cap", "work", "max", "error", "recall", "coverage", ""]);
+        for point in &points {
+            table.row(vec![
+                point.estimator.into(),
+                point.setting.clone(),
+                percent(point.cap),
+                percent(point.work_mean),
+                percent(point.work_max),
+                percent(point.err_mean),
+                maybe(point.recall_at_1),
+                maybe(point.coverage95),
+                if point.pareto { "*".into() } else { String::new() },
+            ]);
+        }
+        print(&table.render())
+    }
+}
+
+/// Asks every estimator with every budget; the default one also with other settings.
+pub fn sweep(
+    model: &Model<'_>,
+    queries: &Matrix,
+    methods: &[Method],
+    shares: &[f32],
+    seeds: usize,
+) -> Outcome<Vec<Point>> {
+    let stored = stored_budget(model);
+    let least = model.tree().map_or(1, |tree| tree.top()) as u32;
+    let progress = Progress::new();
+    let mut points = Vec::new();
+    for &method in methods {
+        for (setting, epsilon, expand) in settings(method, model, &stored) {
+            for &share in shares {
+                progress.message(&format!("{method}, {setting}, {}", percent(share)));
+                let cap = ((share * model.classes() as f32) as u32).max(least + least / 2);
+                let budget = Budget { cap, epsilon, expand };
+                let options =
+                    Options { methods: vec![method], seeds, budget: Some(budget), timed: false, ..Options::default() };
+                let found = Evaluation::run(model, None, queries, &options)?.report;
+                let Some(found) = found.estimators.first() else { continue };
+                points.push(Point {
+                    estimator: method.name(),
+                    setting: setting.clone(),
+                    cap: cap as f32 / model.classes() as f32,
+                    work_mean: found.work_mean,
+                    work_max: found.work_max,
+                    err_mean: found.err_mean,
+                    recall_at_1: found.recall_at_1,
+                    coverage95: found.coverage95,
+                    pareto: false,
+                });
+                // These cost the same whatever the budget is.
+                if matches!(method, Method::Exact | Method::Fmbe | Method::SelfNormalised) {
+                    break;
+                }
+            }
+        }
+    }
+    progress.finish();
+    let all: Vec<(f32, f32)> = points.iter().map(|point| (point.work_mean, point.err_mean)).collect();
+    let front = pareto(&all);
+    points.iter_mut().for_each(|point| point.pareto = front.contains(&(point.work_mean, point.err_mean)));
+    Ok(points)
+}
+
+/// Names, ε and links followed, as far as the method uses them.
+fn settings(method: Method, model: &Model<'_>, stored: &Budget) -> Vec<(String, f32, u32)> {
+    if !method.needs_index() {
+        return vec![("–".into(), 0.0, 0)];
+    }
+    let mut settings = vec![("stored".to_owned(), stored.epsilon, stored.expand)];
+    if method == Method::Moments {
+        if stored.epsilon > 0.0 {
+            settings.push(("always to the cap".into(), 0.0, stored.expand));
+        }
+        if model.links().is_some() {
+            let others = [0, 2, 4, 8].into_iter().filter(|&expand| expand != stored.expand);
+            settings.extend(others.map(|expand| (format!("links of {expand}"), stored.epsilon, expand)));
+        }
+    }
+    settings
+}
+
+/// A line for each estimator and setting.
+pub fn lines(points: &[Point]) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for point in points.iter().filter(|point| point.work_mean > 0.0) {
+        let name = match point.setting.as_str() {
+            "–" | "stored" => point.estimator.to_owned(),
+            setting => format!("{}, {setting}", point.estimator),
+        };
+        let at = (point.work_mean, point.err_mean);
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.points.push(at),
+            None => lines.push(Line { name, points: vec![at] }),
+        }
+    }
+    lines
+}

@@ -1,0 +1,56 @@
+//! What the builder measured on queries that it had not used: the evidence, carried along with the model.
+
+/// Figures on queries held out, for whoever inspects the file. The classifier does not use them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// How many queries they are from.
+    pub queries: u32,
+    /// Mean |Ẑ−Z|/Z.
+    pub error: f32,
+    /// The share of queries whose best class was found.
+    pub recall: f32,
+    /// The share of queries whose 95 % interval held the exact probability of the best class found.
+    pub coverage: f32,
+    /// Mean work, as a share of N.
+    pub work: f32,
+    /// The largest work, as a share of N.
+    pub max_work: f32,
+    /// The mean probability of the best class: near 1 the layer is confident, far below it is flat.
+    pub top_p: f32,
+    /// The mean standard deviation of a query's scores over the classes, in nats.
+    pub spread: f32,
+}
+
+impl Measured {
+    /// Words of the section.
+    pub(super) const WORDS: usize = 8;
+
+    pub(super) fn from_words(words: &[u32; Self::WORDS]) -> Self {
+        let float = |i: usize| f32::from_bits(words[i]);
+        Self {
+            queries: words[0],
+            error: float(1),
+            recall: float(2),
+            coverage: float(3),
+            work: float(4),
+            max_work: float(5),
+            top_p: float(6),
+            spread: float(7),
+        }
+    }
+
+    /// The section as the file has it.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
+        let Self { queries, error, recall, coverage, work, max_work, top_p, spread } = self;
+        let mut words = [queries; Self::WORDS];
+        let floats = [error, recall, coverage, work, max_work, top_p, spread];
+        words[1..].copy_from_slice(&floats.map(f32::to_bits));
+        words
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let Self { error, recall, coverage, work, max_work, top_p, spread, .. } = *self;
+        [error, recall, coverage, work, max_work, top_p, spread].iter().all(|x| x.is_finite() && *x >= 0.0)
+    }
+}

@@ -1,0 +1,60 @@
+//! The names of the classes, so that an answer can be read by people.
+//!
+//! N + 1 × u32, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one behind
+//! the other in the order of the classes. Optional: a device that shows no names leaves them out of its flash.
+
+/// The names of a model's classes.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    starts: &'a [u32],
+    text: &'a [u8],
+}
+
+impl<'a> Names<'a> {
+    /// Reads the section of a model with so many classes; `None` if it is too short for the offsets.
+    pub(super) fn parse(bytes: &'a [u8], classes: usize) -> Option<Self> {
+        let head = classes.checked_add(1)?.checked_mul(size_of::<u32>())?;
+        let (starts, text) = bytes.split_at_checked(head)?;
+        Some(Self { starts: bytemuck::try_cast_slice(starts).ok()?, text })
+    }
+
+    /// The name of a class; `None` if there is no such class.
+    pub fn get(&self, class: usize) -> Option<&'a str> {
+        let start = *self.starts.get(class)? as usize;
+        let end = *self.starts.get(class.checked_add(1)?)? as usize;
+        core::str::from_utf8(self.text.get(start..end)?).ok()
+    }
+
+    /// How many names there are: one for each class.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there are no names.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// From the first byte to the last, in order, and text all the way.
+    pub(super) fn is_sound(&self) -> bool {
+        self.starts.first() == Some(&0)
+            && self.starts.last().is_some_and(|&end| end as usize == self.text.len())
+            && self.starts.is_sorted()
+            && core::str::from_utf8(self.text)
+                .is_ok_and(|text| self.starts.iter().all(|&start| text.is_char_boundary(start as usize)))
+    }
+
+    /// The section for these names.
+    #[cfg(feature = "alloc")]
+    pub fn encode<S: AsRef<str>>(names: &[S]) -> alloc::vec::Vec<u8> {
+        let mut starts = alloc::vec![0u32];
+        let mut text = alloc::vec::Vec::new();
+        for name in names {
+            text.extend_from_slice(name.as_ref().as_bytes());
+            starts.push(text.len() as u32);
+        }
+        let mut section: alloc::vec::Vec<u8> = bytemuck::cast_slice(&starts).to_vec();
+        section.extend_from_slice(&text);
+        section
+    }
+}

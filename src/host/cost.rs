@@ -1,0 +1,30 @@
+//! What a model costs on a device: instructions, memory.
+//!
+//! The count of instructions is an estimate for a Cortex-M4 with DSP instructions, for planning: a multiply-accumulate of
+//! int8 by int16 takes about 1.25 instructions (two for each `smlad` of two products, half of a load), a dot product 45
+//! around them (scale, exponential, sum, the heap's share), a query 20 a column and 2 000 in all.
+
+use crate::Model;
+
+const PER_PRODUCT: f64 = 1.25;
+const PER_DOT: f64 = 45.0;
+const PER_COLUMN: f64 = 20.0;
+const PER_QUERY: f64 = 2000.0;
+
+/// Estimated Cortex-M4 instructions of a query that takes so many dot products with rows of `stride` bytes.
+///
+/// ```
+/// // A tenth of 10 000 rows of 64 columns.
+/// let estimate = zhat::host::cost::instructions(1000.0, 64);
+/// assert!((120_000..135_000).contains(&estimate));
+/// ```
+pub fn instructions(dot_products: f64, stride: usize) -> u64 {
+    (dot_products * (PER_PRODUCT * stride as f64 + PER_DOT) + PER_COLUMN * stride as f64 + PER_QUERY) as u64
+}
+
+/// Bytes of RAM that a query needs: the [`Scratch`](crate::Scratch) and the [`QueryBuffer`](crate::QueryBuffer).
+pub fn ram(model: &Model<'_>) -> usize {
+    let nodes = model.settings().map_or(0, |settings| settings.frontier as usize);
+    let scratch = 4 * crate::seen_words(model.classes()) + 8 * nodes + 4;
+    scratch + size_of::<crate::QueryBuffer<0>>() + 2 * model.rows().stride()
+}

@@ -1,0 +1,227 @@
+//! A model file in words and numbers: what is in it, how large, what a device needs for it.
+
+use serde::Serialize;
+
+use super::cost;
+use super::evaluate::ModelSummary;
+use crate::Model;
+use crate::format::Section;
+
+/// From this mean probability of the best class on, a layer is called confident.
+const CONFIDENT: f32 = 0.7;
+
+/// What a model file is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Description {
+    /// Sizes and budget.
+    pub model: ModelSummary,
+    /// What each section takes.
+    pub sections: Vec<SectionSize>,
+    /// The shape of the tree, if there is one.
+    pub tree: Option<TreeShape>,
+    /// Lengths of the rows.
+    pub norms: Range,
+    /// Biases, in nats; classes that are masked are left out.
+    pub biases: Range,
+    /// "flat" or "confident", where queries told.
+    pub layer: Option<&'static str>,
+    /// What was measured when the file was built.
+    pub measured: Option<MeasuredFigures>,
+    /// ln α and the quantiles of the interval.
+    pub calibration: Option<Calibration>,
+    /// What a device needs.
+    pub needs: Needs,
+    /// Whether the classes have names.
+    pub names: bool,
+}
+
+/// A section and its size.
+#[derive(Clone, Debug, Serialize)]
+pub struct SectionSize {
+    /// Its number in the file.
+    pub kind: u16,
+    /// Its name.
+    pub name: &'static str,
+    /// Its length.
+    pub bytes: usize,
+}
+
+/// The shape of a tree.
+#[derive(Clone, Debug, Serialize)]
+pub struct TreeShape {
+    /// Nodes in all.
+    pub nodes: usize,
+    /// Nodes that no other is above.
+    pub top: usize,
+    /// Nodes without children.
+    pub leaves: usize,
+    /// Nodes on the longest way down.
+    pub depth: usize,
+    /// Most children of a node.
+    pub branching: usize,
+    /// Mean rows of a leaf.
+    pub leaf_rows_mean: f32,
+    /// Most rows of a leaf.
+    pub leaf_rows_max: usize,
+}
+
+/// Least, mean and largest.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Range {
+    /// The least.
+    pub min: f32,
+    /// The mean.
+    pub mean: f32,
+    /// The largest.
+    pub max: f32,
+}
+
+/// What was measured on queries held out.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MeasuredFigures {
+    /// How many.
+    pub queries: u32,
+    /// Mean |Ẑ−Z|/Z.
+    pub err_mean: f32,
+    /// Recall of the best class.
+    pub recall_at_1: f32,
+    /// Coverage of the 95 % interval.
+    pub coverage95: f32,
+    /// Mean work.
+    pub work_mean: f32,
+    /// Largest work.
+    pub work_max: f32,
+    /// Mean probability of the best class.
+    pub top_p_mean: f32,
+    /// Mean standard deviation of a query's scores.
+    pub score_spread: f32,
+}
+
+/// What the answers are corrected and bounded with.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Calibration {
+    /// ln of the factor on the far field.
+    pub far_factor: f32,
+    /// |ln Ẑ − ln Z| over (far share + 0.02) at 50, 80, 90, 95 and 99 %.
+    pub quantiles: [f32; 5],
+}
+
+/// What a device needs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Needs {
+    /// Flash for the file.
+    pub flash: usize,
+    /// RAM for a query.
+    pub ram: usize,
+    /// Room for unopened nodes.
+    pub frontier: u32,
+    /// Estimated Cortex-M4 instructions of a mean query; see [`cost`].
+    pub instructions_mean: Option<u64>,
+    /// The same at the cap: the worst case.
+    pub instructions_max: u64,
+    /// The same for scoring all rows.
+    pub instructions_exact: u64,
+}
+
+impl Description {
+    /// Describes a model.
+    pub fn of(model: &Model<'_>) -> Self {
+        let summary = ModelSummary::new(model);
+        let (classes, stride) = (model.classes() as f64, model.rows().stride());
+        let measured = model.measured().map(|measured| MeasuredFigures {
+            queries: measured.queries,
+            err_mean: measured.error,
+            recall_at_1: measured.recall,
+            coverage95: measured.coverage,
+            work_mean: measured.work,
+            work_max: measured.max_work,
+            top_p_mean: measured.top_p,
+            score_spread: measured.spread,
+        });
+        let needs = Needs {
+            flash: model.len(),
+            ram: cost::ram(model),
+            frontier: model.settings().map_or(0, |settings| settings.frontier),
+            instructions_mean: measured.map(|m| cost::instructions(f64::from(m.work_mean) * classes, stride)),
+            instructions_max: cost::instructions(f64::from(summary.cap), stride),
+            instructions_exact: cost::instructions(classes, stride),
+        };
+        Self {
+            sections: sections(model),
+            tree: tree_shape(model),
+            norms: norms(model),
+            biases: biases(model),
+            layer: measured.map(|m| if m.top_p_mean >= CONFIDENT { "confident" } else { "flat" }),
+            measured,
+            calibration: model.settings().map(|settings| Calibration {
+                far_factor: settings.far_factor.to_nats(),
+                quantiles: settings.quantiles,
+            }),
+            needs,
+            names: model.names().is_some(),
+            model: summary,
+        }
+    }
+}
+
+/// What each section takes, in the order of the file.
+pub fn sections(model: &Model<'_>) -> Vec<SectionSize> {
+    let name =
+        |kind: u16| Section::ALL.into_iter().find(|section| section.kind() == kind).map_or("unknown", Section::name);
+    model.sections().map(|(kind, bytes)| SectionSize { kind, name: name(kind), bytes }).collect()
+}
+
+fn tree_shape(model: &Model<'_>) -> Option<TreeShape> {
+    let tree = model.tree()?;
+    let mut depths = vec![1usize; tree.len()];
+    let (mut leaves, mut most_rows, mut branching) = (0, 0, 0);
+    for node in 0..tree.len() {
+        let span = tree.span(node);
+        if span.is_leaf() {
+            leaves += 1;
+            most_rows = most_rows.max(span.rows);
+        }
+        branching = branching.max(span.children);
+        // Children lie behind their parents.
+        for child in span.first_child..span.first_child + span.children {
+            depths[child] = depths[node] + 1;
+        }
+    }
+    Some(TreeShape {
+        nodes: tree.len(),
+        top: tree.top(),
+        leaves,
+        depth: depths.iter().copied().max().unwrap_or(0),
+        branching,
+        leaf_rows_mean: model.classes() as f32 / leaves.max(1) as f32,
+        leaf_rows_max: most_rows,
+    })
+}
+
+fn norms(model: &Model<'_>) -> Range {
+    let rows = model.rows();
+    range((0..rows.len()).map(|row| {
+        let squares: u32 = rows.values(row).iter().map(|&v| u32::from(v.unsigned_abs()).pow(2)).sum();
+        (squares as f32).sqrt() * libm::ldexpf(f32::from(rows.scale(row)), model.scale_exponent())
+    }))
+}
+
+fn biases(model: &Model<'_>) -> Range {
+    const MASKED: f32 = -1000.0;
+    range((0..model.classes()).map(|row| model.rows().bias(row).to_nats()).filter(|&bias| bias > MASKED))
+}
+
+fn range(values: impl Iterator<Item = f32>) -> Range {
+    let (mut min, mut max, mut sum, mut count) = (f32::INFINITY, f32::NEG_INFINITY, 0.0f64, 0u32);
+    for value in values {
+        min = min.min(value);
+        max = max.max(value);
+        sum += f64::from(value);
+        count += 1;
+    }
+    if count == 0 {
+        Range { min: 0.0, mean: 0.0, max: 0.0 }
+    } else {
+        Range { min, mean: (sum / f64::from(count)) as f32, max }
+    }
+}

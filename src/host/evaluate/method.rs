@@ -1,0 +1,224 @@
+//! The estimators by name, all asked in the same way within the same budget.
+
+use core::fmt;
+use core::str::FromStr;
+
+use rand_core::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::Error;
+use crate::estimators::head::retrieve_into;
+use crate::estimators::{self, Candidate, Estimate, Head, samples};
+use crate::format::Model;
+use crate::host::measure::{self, HostScratch};
+use crate::math::Log2;
+use crate::search::{Budget, Buffers};
+
+/// Classes of the head that NMIMPS, MIMPS and MINCE start from; the paper's k.
+const HEAD: usize = 100;
+/// Normal quantile of a two-sided 95 %.
+const Z95: f32 = 1.96;
+/// The most classes that an answer names.
+pub const TOP: usize = 10;
+
+/// An estimator of Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method {
+    /// All rows.
+    Exact,
+    /// The default: [`Classifier`](crate::Classifier).
+    Moments,
+    /// The same with a quarter of the work spent on samples.
+    MomentsAndSamples,
+    /// As many samples as a query takes rows.
+    Uniform,
+    /// The best rows found and nothing else.
+    Nmimps,
+    /// The best rows found, and a quarter of the work as samples of the rest.
+    Mimps,
+    /// The same rows, joined by noise-contrastive estimation.
+    Mince,
+    /// A table of random features.
+    Fmbe,
+    /// Z = 1.
+    SelfNormalised,
+}
+
+impl Method {
+    /// All of them, in the order of a report.
+    pub const ALL: [Self; 9] = [
+        Self::Exact,
+        Self::Moments,
+        Self::MomentsAndSamples,
+        Self::Uniform,
+        Self::Nmimps,
+        Self::Mimps,
+        Self::Mince,
+        Self::Fmbe,
+        Self::SelfNormalised,
+    ];
+
+    /// The name in reports and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Moments => "moments",
+            Self::MomentsAndSamples => "moments+samples",
+            Self::Uniform => "uniform",
+            Self::Nmimps => "nmimps",
+            Self::Mimps => "mimps",
+            Self::Mince => "mince",
+            Self::Fmbe => "fmbe",
+            Self::SelfNormalised => "self-normalised",
+        }
+    }
+
+    /// Whether the answer depends on a seed.
+    pub const fn is_random(self) -> bool {
+        matches!(self, Self::MomentsAndSamples | Self::Uniform | Self::Mimps | Self::Mince)
+    }
+
+    /// Whether the file has to have a tree for it.
+    pub const fn needs_index(self) -> bool {
+        matches!(self, Self::Moments | Self::MomentsAndSamples | Self::Nmimps | Self::Mimps | Self::Mince)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|method| method.name()).collect();
+            format!("no estimator \"{text}\": there are {}", names.join(", "))
+        })
+    }
+}
+
+/// What an estimator says of one query.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// ln Ẑ.
+    pub log_z: f32,
+    /// The best classes and their scores, best first; none from methods that estimate Z only.
+    pub top: heapless::Vec<(u32, f32), TOP>,
+    /// What a probability is multiplied with for the ends of its 95 % interval, where the method has one.
+    pub interval: Option<(f32, f32)>,
+    /// Row-equivalents.
+    pub work: u32,
+}
+
+impl Answer {
+    fn of(estimate: &Estimate, head: &[Candidate]) -> Self {
+        let interval = estimate.standard_error.map(|error| {
+            let (low, high) = (1.0 / (1.0 + Z95 * error), 1.0 - Z95 * error);
+            (low, if high > 0.0 { 1.0 / high } else { f32::INFINITY })
+        });
+        let top = head.iter().take(TOP).map(|candidate| (candidate.class, candidate.score.to_nats())).collect();
+        Self { log_z: estimate.log_z(), top, interval, work: estimate.work.row_equivalents() }
+    }
+}
+
+/// One thread's memory for any estimator.
+pub struct Memory {
+    pub(super) scratch: HostScratch,
+    candidates: heapless::Vec<Candidate, HEAD>,
+    rows: heapless::Vec<u32, HEAD>,
+    noise: Vec<Log2>,
+}
+
+impl Memory {
+    /// Memory for a model.
+    pub fn new(model: &Model<'_>) -> Self {
+        Self {
+            scratch: HostScratch::new(model),
+            candidates: heapless::Vec::new(),
+            rows: heapless::Vec::new(),
+            noise: vec![Log2::default(); model.classes()],
+        }
+    }
+
+    /// Takes the query that the next answers are for.
+    ///
+    /// # Errors
+    /// [`Error`], if the model refuses it.
+    pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
+        self.scratch.query.set(model, query)
+    }
+}
+
+/// Rows that a query takes in the mean: the cap, or what was measured where searches stop before it. Methods that draw
+/// samples are given as many, so that all of them are compared at about the same work.
+fn typical_work(model: &Model<'_>, budget: &Budget) -> usize {
+    let cap = budget.cap as usize;
+    match model.measured() {
+        Some(measured) if budget.epsilon > 0.0 => cap.min((measured.work * model.classes() as f32) as usize),
+        _ => cap,
+    }
+}
+
+/// Asks an estimator about the query in the memory.
+///
+/// # Errors
+/// [`Error::NoIndex`], [`Error::Budget`], or [`Error::MissingSection`] where the file lacks what the method needs.
+pub fn ask(
+    method: Method,
+    model: &Model<'_>,
+    budget: &Budget,
+    seed: u64,
+    memory: &mut Memory,
+) -> Result<Answer, Error> {
+    let Memory { scratch, candidates, rows, noise } = memory;
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    let typical = typical_work(model, budget);
+    let quarter = typical / 4;
+    match method {
+        Method::Exact => {
+            let answer = crate::exact::<TOP>(model, &*scratch.query);
+            let top = answer.top.iter().map(|ranked| (ranked.class, ranked.score.to_nats())).collect();
+            let (log_z, work) = (answer.log_z(), answer.work.row_equivalents());
+            return Ok(Answer { log_z, top, interval: Some((1.0, 1.0)), work });
+        }
+        Method::Moments => {
+            let answer = measure::classify::<TOP>(model, budget, scratch)?;
+            let top = answer.top.iter().map(|ranked| (ranked.class, ranked.score.to_nats())).collect();
+            let factor = answer.margin.exp();
+            let interval = Some((1.0 / factor, factor));
+            return Ok(Answer { log_z: answer.log_z(), top, interval, work: answer.work.row_equivalents() });
+        }
+        _ => {}
+    }
+    let HostScratch { query, seen, frontier } = scratch;
+    let query = &**query;
+    match method {
+        Method::MomentsAndSamples => {
+            let buffers = Buffers { seen, frontier: &mut **frontier };
+            let estimate = samples::with_buffers(model, query, budget, quarter, buffers, &mut rng)?;
+            return Ok(Answer::of(&estimate, &[]));
+        }
+        Method::Uniform => {
+            let estimate = estimators::uniform(model, query, typical, &mut rng, seen)?;
+            return Ok(Answer::of(&estimate, &[]));
+        }
+        Method::Fmbe => return Ok(Answer::of(&estimators::fmbe(model, query)?, &[])),
+        Method::SelfNormalised => return Ok(Answer::of(&estimators::self_normalised(), &[])),
+        _ => {}
+    }
+    let samples = if method == Method::Nmimps { 0 } else { quarter };
+    let search = Budget { cap: budget.cap - samples as u32, ..*budget };
+    let buffers = Buffers { seen: &mut *seen, frontier: &mut **frontier };
+    let head: Head<'_> = retrieve_into(model, query, &search, buffers, candidates, rows)?;
+    let estimate = match method {
+        Method::Mimps => estimators::mimps(model, query, samples, &head, &mut rng, seen)?,
+        Method::Mince => estimators::mince(model, query, samples, &head, &mut rng, seen, noise)?,
+        _ => estimators::nmimps(model, &head),
+    };
+    Ok(Answer::of(&estimate, head.candidates()))
+}

@@ -1,0 +1,159 @@
+//! What an evaluation found, as it is printed and as `--json` writes it.
+
+use serde::Serialize;
+
+use crate::format::{FORMAT_VERSION, Model};
+
+/// An evaluation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The model that was asked.
+    pub model: ModelSummary,
+    /// What it was asked.
+    pub data: Data,
+    /// With labels: how good the probabilities are that need no estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labelled>,
+    /// Each estimator's figures.
+    pub estimators: Vec<EstimatorReport>,
+}
+
+impl Report {
+    /// The figures of an estimator, if it was asked.
+    pub fn of(&self, name: &str) -> Option<&EstimatorReport> {
+        self.estimators.iter().find(|estimator| estimator.name == name)
+    }
+}
+
+/// The model in a few numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModelSummary {
+    /// The version of its format.
+    pub format_version: u16,
+    /// The file's length.
+    pub bytes: usize,
+    /// N.
+    pub classes: usize,
+    /// d.
+    pub dim: usize,
+    /// Nodes of the tree; zero without one.
+    pub nodes: usize,
+    /// Links of a row.
+    pub links: usize,
+    /// The hard cap on row-equivalents that the estimators were given.
+    pub cap: u32,
+    /// The share of far mass at which a search stops early.
+    pub epsilon: f32,
+    /// The best rows whose links are followed.
+    pub expand: u32,
+    /// What scores were divided by.
+    pub temperature: f32,
+}
+
+impl ModelSummary {
+    /// Of a model with its stored budget.
+    pub fn new(model: &Model<'_>) -> Self {
+        let settings = model.settings();
+        let budget = settings.map(|settings| settings.budget);
+        Self {
+            format_version: FORMAT_VERSION,
+            bytes: model.len(),
+            classes: model.classes(),
+            dim: model.dim(),
+            nodes: model.tree().map_or(0, |tree| tree.len()),
+            links: model.links().map_or(0, |links| links.per_row()),
+            cap: budget.map_or(model.classes() as u32, |budget| budget.cap),
+            epsilon: budget.map_or(0.0, |budget| budget.epsilon),
+            expand: budget.map_or(0, |budget| budget.expand),
+            temperature: settings.map_or(1.0, |settings| settings.temperature),
+        }
+    }
+}
+
+/// What was asked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Data {
+    /// N.
+    pub classes: usize,
+    /// d.
+    pub dim: usize,
+    /// How many queries.
+    pub queries: usize,
+    /// The mean exact probability of the best class: near 1 a confident layer, far below a flat one.
+    pub top_p_mean: f32,
+    /// The mean standard deviation of a query's scores over the classes, in nats.
+    pub score_spread: f32,
+    /// Queries whose best class is the best of no calibration query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unseen_queries: Option<usize>,
+}
+
+/// Probabilities against labels.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Quality {
+    /// The share of queries whose best class is the label.
+    pub accuracy: f32,
+    /// Mean −ln p of the label. Of probabilities that do not sum to one (self-normalised ones) it proves nothing.
+    pub log_loss: f32,
+    /// Expected calibration error: |confidence − accuracy| over 15 bins of the best class's p.
+    pub ece: f32,
+}
+
+/// Probabilities against labels, of the layers themselves.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Labelled {
+    /// The layer as it was given, at the model's temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub float: Option<Quality>,
+    /// The quantised layer with its exact Z.
+    pub exact: Quality,
+    /// The quantised layer with Z taken to be one.
+    pub self_normalised: Quality,
+}
+
+/// The figures of one estimator. Those that a method can't have are `null`.
+#[derive(Clone, Debug, Serialize)]
+pub struct EstimatorReport {
+    /// Its name; the default classifier's is "moments".
+    pub name: &'static str,
+    /// Seeds that the figures are means over; one for methods that use none.
+    pub seeds: usize,
+    /// Mean work as a share of N: dot products of length d, nodes included.
+    pub work_mean: f32,
+    /// The work that 95 % of the queries keep to.
+    pub work_p95: f32,
+    /// The largest work.
+    pub work_max: f32,
+    /// Mean |Ẑ−Z|/Z, Z the exact sum of the same quantised model.
+    pub err_mean: f32,
+    /// Its median.
+    pub err_median: f32,
+    /// What 95 % of the queries keep to.
+    pub err_p95: f32,
+    /// What 99 % of the queries keep to.
+    pub err_p99: f32,
+    /// Mean |Ẑ−Z|/Z, Z that of the given float layer.
+    pub err_float_mean: Option<f32>,
+    /// Mean |p − p'|, p of the best class found, p' of the float layer's best class.
+    pub dp_mean: Option<f32>,
+    /// The share of queries whose best class was found; a class of equal score counts.
+    pub recall_at_1: Option<f32>,
+    /// The mean share of the k best classes that were found.
+    pub recall_at_k: Option<f32>,
+    /// k.
+    pub k: usize,
+    /// `recall_at_1` of the queries whose best class is the best of no calibration query.
+    pub unseen_recall_at_1: Option<f32>,
+    /// The share of queries whose 95 % interval holds the exact p of the best class found.
+    pub coverage95: Option<f32>,
+    /// The mean width of that interval, in p.
+    pub interval_width: Option<f32>,
+    /// With labels: mean −ln p of the label.
+    pub log_loss: Option<f32>,
+    /// With labels: expected calibration error of the best class's p.
+    pub ece: Option<f32>,
+    /// Mean time of a query on this host, one thread, in microseconds.
+    pub time_us: f32,
+    /// That time over the time of `exact` in the same run: below one is faster.
+    pub time_ratio_to_exact: f32,
+}

@@ -1,0 +1,174 @@
+//! The sums and lists that one estimator's figures are made of.
+
+use super::method::{Answer, Method};
+use super::quality::Reliability;
+use super::report::EstimatorReport;
+use super::truth::Exact;
+
+/// Errors above this are as good as infinite, and JSON has no infinity.
+const MOST_ERROR: f32 = 1e9;
+
+/// A running mean.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    /// Takes a value.
+    pub fn add(&mut self, value: f32) {
+        self.sum += f64::from(value);
+        self.count += 1;
+    }
+
+    /// The mean; `None` of nothing.
+    pub fn get(&self) -> Option<f32> {
+        (self.count > 0).then(|| (self.sum / self.count as f64) as f32)
+    }
+}
+
+/// What is known of a query besides the answers.
+pub struct Case<'a> {
+    /// The quantised layer's exact answer.
+    pub exact: &'a Exact,
+    /// The float layer's, where it was given.
+    pub float: Option<&'a Exact>,
+    /// The label and its score in the quantised layer.
+    pub label: Option<(usize, f32)>,
+    /// Whether the best class is the best of no calibration query; `None` without calibration.
+    pub unseen: Option<bool>,
+}
+
+/// One estimator's answers so far.
+pub struct Tally {
+    method: Method,
+    seeds: usize,
+    k: usize,
+    errors: Vec<f32>,
+    works: Vec<u32>,
+    float_error: Mean,
+    dp: Mean,
+    recall: Mean,
+    recall_k: Mean,
+    unseen_recall: Mean,
+    coverage: Mean,
+    width: Mean,
+    /// Probabilities against labels.
+    pub reliability: Option<Reliability>,
+}
+
+impl Tally {
+    /// Nothing yet.
+    pub fn new(method: Method, seeds: usize, k: usize, labelled: bool) -> Self {
+        let none = Mean::default();
+        Self {
+            method,
+            seeds,
+            k,
+            errors: Vec::new(),
+            works: Vec::new(),
+            float_error: none,
+            dp: none,
+            recall: none,
+            recall_k: none,
+            unseen_recall: none,
+            coverage: none,
+            width: none,
+            reliability: labelled.then(Reliability::default),
+        }
+    }
+
+    /// Takes an answer.
+    pub fn add(&mut self, answer: &Answer, case: &Case<'_>) {
+        let Case { exact, float, label, unseen } = case;
+        let error = |log_z: f32| (answer.log_z - log_z).exp_m1().abs().min(MOST_ERROR);
+        self.errors.push(error(exact.log_z));
+        self.works.push(answer.work);
+        let (true_class, true_score) = exact.top.first().copied().unwrap_or((0, f32::NEG_INFINITY));
+        // A method that names no class is asked for the probability of the best one.
+        let (class, score) = answer.top.first().copied().unwrap_or((true_class, true_score));
+        let p = (score - answer.log_z).exp().min(1.0);
+        if let Some(float) = float {
+            self.float_error.add(error(float.log_z));
+            self.dp.add((p - float.top_p()).abs());
+        }
+        if !answer.top.is_empty() {
+            // The score is that of the integer kernel, the truth a float product: equal to a ten thousandth.
+            let hit = class == true_class || score > true_score - 1e-4;
+            self.recall.add(f32::from(u8::from(hit)));
+            if *unseen == Some(true) {
+                self.unseen_recall.add(f32::from(u8::from(hit)));
+            }
+            let best = &exact.top[..self.k.min(exact.top.len())];
+            let found =
+                best.iter().filter(|(class, _)| answer.top.iter().take(self.k).any(|(c, _)| c == class)).count();
+            self.recall_k.add(found as f32 / best.len().max(1) as f32);
+        }
+        if let Some((low, high)) = answer.interval {
+            let exact_p = (score - exact.log_z).exp().min(1.0);
+            let (low, high) = (p * low, (p * high).min(1.0));
+            // Exact answers have an interval of no width: what a float product is off by is not a miss.
+            self.coverage.add(f32::from(u8::from((low - 2e-5..=high + 2e-5).contains(&exact_p))));
+            self.width.add(high - low);
+        }
+        if let (Some((label, label_score)), Some(reliability)) = (label, &mut self.reliability) {
+            reliability.add(p, class as usize == *label, (label_score - answer.log_z).exp());
+        }
+    }
+
+    /// The figures.
+    pub fn report(&mut self, classes: usize, time_us: f32, exact_us: f32) -> EstimatorReport {
+        self.errors.sort_by(f32::total_cmp);
+        self.works.sort_unstable();
+        let mut errors = Mean::default();
+        self.errors.iter().for_each(|&error| errors.add(error));
+        let mut works = Mean::default();
+        self.works.iter().for_each(|&work| works.add(work as f32 / classes as f32));
+        let work = |share: f64| quantile(&self.works, share).unwrap_or(0) as f32 / classes as f32;
+        let error = |share: f64| quantile(&self.errors, share).unwrap_or(0.0);
+        let quality = self.reliability.as_ref().map(Reliability::quality);
+        EstimatorReport {
+            name: self.method.name(),
+            seeds: self.seeds,
+            work_mean: works.get().unwrap_or(0.0),
+            work_p95: work(0.95),
+            work_max: work(1.0),
+            err_mean: errors.get().unwrap_or(0.0),
+            err_median: error(0.5),
+            err_p95: error(0.95),
+            err_p99: error(0.99),
+            err_float_mean: self.float_error.get(),
+            dp_mean: self.dp.get(),
+            recall_at_1: self.recall.get(),
+            recall_at_k: self.recall_k.get(),
+            k: self.k,
+            unseen_recall_at_1: self.unseen_recall.get(),
+            coverage95: self.coverage.get(),
+            interval_width: self.width.get(),
+            log_loss: quality.map(|quality| quality.log_loss),
+            ece: quality.map(|quality| quality.ece),
+            time_us,
+            time_ratio_to_exact: time_us / exact_us.max(1e-9),
+        }
+    }
+}
+
+/// The value that this share of a sorted list does not exceed.
+fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
+    let at = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(at.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_of_the_list() {
+        let list: Vec<u32> = (1..=100).collect();
+        assert_eq!([0.0, 0.5, 0.95, 1.0].map(|share| quantile(&list, share)), [Some(1), Some(50), Some(95), Some(100)]);
+        assert_eq!(quantile::<u32>(&[], 0.5), None);
+        assert_eq!(quantile(&[7], 0.5), Some(7));
+    }
+}

@@ -1,0 +1,444 @@
+//! From what a user has and wants to a finished model file: splits the queries, fits the temperature, meets a limit on
+//! the error or on the size, adds names, and measures the result on queries that nothing was tuned on.
+
+use core::fmt;
+
+use super::build::{Built, Plan, Stage, Targets, TrialResult, build};
+use super::evaluate::{EvaluateError, Evaluation, FloatLayer, Method, Options, Report};
+use super::{BuildError, Matrix, fit_temperature};
+use crate::format::{FileWriter, Indices, Measured, ModelBuf, Names, Section};
+use crate::kernels::ROW_ALIGN;
+
+/// With fewer queries than this there is nothing to put aside.
+const FEW: usize = 80;
+/// Works that are tried for a limit on the error: from a half per cent to all of it, each 1.4 times the one before.
+const LEAST_WORK: f32 = 0.005;
+const STEPS: usize = 15;
+
+/// What a model is to be made of and for.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// One row for each class.
+    pub weights: &'a Matrix,
+    /// One bias for each class.
+    pub biases: &'a [f32],
+    /// Queries to tune on.
+    pub queries: Option<&'a Matrix>,
+    /// The true class of each of them.
+    pub labels: Option<&'a [usize]>,
+    /// Whether to divide scores by the temperature that suits the labels best.
+    pub fit_temperature: bool,
+    /// Queries to report on; without them, the last fifth of `queries` is put aside for that.
+    pub report: Option<&'a Matrix>,
+    /// A name for each class.
+    pub names: Option<&'a [String]>,
+    /// Work, cap, seed, and plans to try.
+    pub targets: Targets,
+    /// Choices that are not to be tuned.
+    pub knobs: Knobs,
+    /// The least work whose mean error is at most this, instead of the targets' work.
+    pub max_error: Option<f32>,
+    /// The most bytes that the file may have.
+    pub flash: Option<usize>,
+}
+
+impl<'a> Request<'a> {
+    /// A request with default targets.
+    pub fn new(weights: &'a Matrix, biases: &'a [f32]) -> Self {
+        Self {
+            weights,
+            biases,
+            queries: None,
+            labels: None,
+            fit_temperature: false,
+            report: None,
+            names: None,
+            targets: Targets::default(),
+            knobs: Knobs::default(),
+            max_error: None,
+            flash: None,
+        }
+    }
+}
+
+/// Choices made by hand: `None` leaves them to the builder.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Knobs {
+    /// See [`Plan`].
+    pub blend: Option<f32>,
+    /// See [`Plan`].
+    pub branching: Option<usize>,
+    /// See [`Plan`].
+    pub leaf: Option<usize>,
+    /// See [`Plan`].
+    pub links: Option<usize>,
+}
+
+impl Knobs {
+    fn apply(&self, plans: Vec<Plan>) -> Vec<Plan> {
+        let mut turned: Vec<Plan> = Vec::new();
+        for plan in plans {
+            let plan = Plan {
+                blend: self.blend.unwrap_or(plan.blend),
+                branching: self.branching.unwrap_or(plan.branching),
+                leaf: self.leaf.unwrap_or(plan.leaf),
+                links: self.links.unwrap_or(plan.links),
+                ..plan
+            };
+            if !turned.contains(&plan) {
+                turned.push(plan);
+            }
+        }
+        turned
+    }
+}
+
+/// What is being done, for whoever shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Fitting the temperature.
+    Temperature,
+    /// Building for the targets.
+    Build(Stage),
+    /// Building with fewer links or larger leaves, to fit the flash.
+    Smaller(Plan, Stage),
+    /// Building for this work, to meet the limit on the error.
+    Work(f32, Stage),
+    /// Measuring on the queries put aside.
+    Report,
+}
+
+/// A finished model.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The file.
+    pub model: ModelBuf,
+    /// The shape of its index.
+    pub plan: Plan,
+    /// What the tuning showed.
+    pub expected: TrialResult,
+    /// What queries that nothing was tuned on showed, if there were any.
+    pub report: Option<Report>,
+    /// What scores were divided by.
+    pub temperature: f32,
+}
+
+/// Why there is no model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum MakeError {
+    /// The weights or queries can't make one.
+    Build(BuildError),
+    /// The result could not be measured.
+    Evaluate(EvaluateError),
+    /// It does not fit: the limit, and the least that was reached.
+    Flash {
+        /// The limit.
+        limit: usize,
+        /// The least that was reached.
+        least: usize,
+        /// What the rows alone take.
+        rows: usize,
+    },
+    /// No work reaches the limit on the error: the limit, and the error at the largest work.
+    Error {
+        /// The limit.
+        limit: f32,
+        /// The error that was reached.
+        reached: f32,
+        /// The work that it took.
+        work: f32,
+    },
+    /// Something has another length than it should.
+    Length {
+        /// What.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// What it should be.
+        expected: usize,
+    },
+}
+
+impl fmt::Display for MakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Build(error) => error.fmt(f),
+            Self::Evaluate(error) => error.fmt(f),
+            Self::Flash { limit, least, rows } => write!(
+                f,
+                "the model does not fit into {limit} bytes: the least is {least} bytes, {rows} of them rows and biases"
+            ),
+            Self::Error { limit, reached, work } => write!(
+                f,
+                "no work reaches an error of {:.2} %: with {:.0} % of the rows it is {:.2} %",
+                limit * 100.0,
+                work * 100.0,
+                reached * 100.0
+            ),
+            Self::Length { what, found, expected } => write!(f, "{found} {what}, expected {expected}"),
+        }
+    }
+}
+
+impl core::error::Error for MakeError {}
+
+impl From<BuildError> for MakeError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
+}
+
+impl From<EvaluateError> for MakeError {
+    fn from(error: EvaluateError) -> Self {
+        Self::Evaluate(error)
+    }
+}
+
+/// Makes a model.
+///
+/// # Errors
+/// [`MakeError`].
+pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Made, MakeError> {
+    check(request)?;
+    let (tune, held) = split(request);
+    let mut temperature = 1.0;
+    if let (true, Some(labels), Some(queries)) = (request.fit_temperature, request.labels, request.queries) {
+        progress(Step::Temperature);
+        // The labels of what is put aside are not looked at.
+        let part = tune.as_ref().unwrap_or(queries);
+        temperature = fit_temperature(request.weights, request.biases, part, labels);
+    }
+    let scaled = (temperature != 1.0).then(|| at_temperature(request, temperature));
+    let (weights, biases) = match &scaled {
+        Some((weights, biases)) => (weights, &biases[..]),
+        None => (request.weights, request.biases),
+    };
+    let maker = Maker { request, weights, biases, queries: tune.as_ref().or(request.queries) };
+    let built = maker.built(progress)?;
+    let model = finish(&built.model, temperature, request.names, None)?;
+    progress(Step::Report);
+    let report = match held.as_ref().or(request.report) {
+        Some(held) => {
+            let layer = FloatLayer { weights, biases, temperature: 1.0 };
+            // The labels of what was put aside are the last ones.
+            let labels = request.labels.filter(|_| request.report.is_none());
+            let labels = labels.map(|labels| &labels[labels.len() - held.rows()..]);
+            let options = Options { methods: vec![Method::Moments], timed: false, labels, ..Default::default() };
+            Some(Evaluation::run(&model.model(), Some(layer), held, &options)?.report)
+        }
+        None => None,
+    };
+    let model = match &report {
+        Some(report) => finish(&model, temperature, None, Some(report))?,
+        None => model,
+    };
+    Ok(Made { model, plan: built.plan, expected: built.expected, report, temperature })
+}
+
+fn check(request: &Request<'_>) -> Result<(), MakeError> {
+    let same = |what, found: usize, expected: usize| {
+        if found == expected { Ok(()) } else { Err(MakeError::Length { what, found, expected }) }
+    };
+    if let Some(names) = request.names {
+        same("names", names.len(), request.weights.rows())?;
+    }
+    if let (Some(labels), Some(queries)) = (request.labels, request.queries) {
+        same("labels", labels.len(), queries.rows())?;
+    }
+    if let Some(report) = request.report {
+        same("columns of the queries to report on", report.cols(), request.weights.cols())?;
+    }
+    Ok(())
+}
+
+/// Queries to tune on and queries to report on, where the request leaves that open.
+fn split(request: &Request<'_>) -> (Option<Matrix>, Option<Matrix>) {
+    match request.queries {
+        Some(queries) if request.report.is_none() && queries.rows() >= FEW => {
+            let first = queries.rows() - queries.rows() / 5;
+            let (tune, held) = queries.data().split_at(first * queries.cols());
+            let part = |data: &[f32]| Matrix::new(data.to_vec(), queries.cols());
+            (part(tune), part(held))
+        }
+        _ => (None, None),
+    }
+}
+
+fn at_temperature(request: &Request<'_>, temperature: f32) -> (Matrix, Vec<f32>) {
+    let data = request.weights.data().iter().map(|w| w / temperature).collect();
+    let weights = Matrix::new(data, request.weights.cols()).expect("whole rows");
+    (weights, request.biases.iter().map(|b| b / temperature).collect())
+}
+
+struct Maker<'a> {
+    request: &'a Request<'a>,
+    weights: &'a Matrix,
+    biases: &'a [f32],
+    queries: Option<&'a Matrix>,
+}
+
+impl Maker<'_> {
+    fn built(&self, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
+        let Request { targets, knobs, max_error, flash, .. } = self.request;
+        if let Some(limit) = *flash {
+            let rows = self.fixed_bytes();
+            if rows > limit {
+                return Err(MakeError::Flash { limit, least: rows, rows });
+            }
+        }
+        let plans = knobs.apply(targets.plans(self.queries.is_some()));
+        let targets = Targets { plans, ..targets.clone() };
+        let built = self.build(&targets, &mut |stage| progress(Step::Build(stage)))?;
+        let built = match *flash {
+            Some(limit) => self.smaller(built, &targets, limit, progress)?,
+            None => built,
+        };
+        match *max_error {
+            Some(limit) => self.least_work(built, &targets, limit, progress),
+            None => Ok(built),
+        }
+    }
+
+    fn build(&self, targets: &Targets, progress: &mut dyn FnMut(Stage)) -> Result<Built, MakeError> {
+        Ok(build(self.weights, self.biases, self.queries, targets, progress)?)
+    }
+
+    /// Bytes that no choice can save: rows, scales, biases, their order, and names.
+    fn fixed_bytes(&self) -> usize {
+        let (n, index) = (self.weights.rows(), if Indices::are_short(self.weights.rows()) { 2 } else { 4 });
+        let names = self.request.names.map_or(0, |names| 4 * (n + 1) + names.iter().map(String::len).sum::<usize>());
+        n * (self.weights.cols().next_multiple_of(ROW_ALIGN) + 2 + 4 + 2 * index) + names
+    }
+
+    /// The size of the finished file.
+    fn size(&self, built: &Built) -> Result<usize, MakeError> {
+        let empty = Measured::default();
+        let mut file = FileWriter::reopen(&built.model).map_err(BuildError::File)?;
+        file.optional(Section::Measured, &empty.to_words());
+        if let Some(names) = self.request.names {
+            file.optional(Section::Names, &Names::encode(names));
+        }
+        Ok(file.finish().map_err(BuildError::File)?.len())
+    }
+
+    /// Fewer links and larger leaves, until it fits: the largest that is expected to fit comes first.
+    fn smaller(
+        &self,
+        built: Built,
+        targets: &Targets,
+        limit: usize,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Built, MakeError> {
+        let size = self.size(&built)?;
+        if size <= limit {
+            return Ok(built);
+        }
+        let plan = built.plan;
+        let model = built.model.model();
+        let links =
+            model.sections().filter(|&(kind, _)| kind == Section::Links.kind()).map(|(_, len)| len).sum::<usize>();
+        let nodes = size.saturating_sub(self.fixed_bytes() + links);
+        let expected = |step: &Plan| {
+            let link_share = step.links as f64 / plan.links.max(1) as f64;
+            let node_share = plan.leaf as f64 / step.leaf as f64;
+            self.fixed_bytes() + (links as f64 * link_share + nodes as f64 * node_share) as usize
+        };
+        let mut steps = Vec::new();
+        for factor in [1, 2, 4, 8] {
+            for links in [plan.links, plan.links / 2, plan.links / 4, 0] {
+                let step = Plan { links, leaf: plan.leaf * factor, ..plan };
+                if step != plan && !steps.contains(&step) {
+                    steps.push(step);
+                }
+            }
+        }
+        steps.sort_by_key(|step| core::cmp::Reverse(expected(step)));
+        let mut least = size;
+        let last = steps.len().saturating_sub(1);
+        for (i, step) in steps.into_iter().enumerate() {
+            // Leaves are not filled evenly: what is a twentieth too large may still fit.
+            if expected(&step) > limit + limit / 20 && i < last {
+                continue;
+            }
+            let targets = Targets { plans: vec![step], ..targets.clone() };
+            let built = self.build(&targets, &mut |stage| progress(Step::Smaller(step, stage)))?;
+            let size = self.size(&built)?;
+            if size <= limit {
+                return Ok(built);
+            }
+            least = least.min(size);
+        }
+        Err(MakeError::Flash { limit, least, rows: self.fixed_bytes() })
+    }
+
+    /// Bisects the works for the least one that keeps to the limit on the error.
+    fn least_work(
+        &self,
+        built: Built,
+        targets: &Targets,
+        limit: f32,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Built, MakeError> {
+        let work = |step: usize| (LEAST_WORK * 2.0_f32.powf(step as f32 / 2.0)).min(1.0);
+        let ratio = (targets.cap / targets.work).max(1.0);
+        let mut tries = |step: usize| {
+            let work = work(step);
+            let targets = Targets { work, cap: (work * ratio).min(1.0), plans: vec![built.plan], ..targets.clone() };
+            self.build(&targets, &mut |stage| progress(Step::Work(work, stage)))
+        };
+        let (mut low, mut high) = (0, STEPS);
+        let mut best: Option<Built> = None;
+        while low < high {
+            let middle = (low + high) / 2;
+            let tried = tries(middle)?;
+            if tried.expected.error <= limit {
+                high = middle;
+                best = Some(tried);
+            } else {
+                low = middle + 1;
+            }
+        }
+        match best {
+            Some(best) => Ok(best),
+            None => {
+                let tried = tries(STEPS)?;
+                let reached = tried.expected.error;
+                if reached <= limit { Ok(tried) } else { Err(MakeError::Error { limit, reached, work: work(STEPS) }) }
+            }
+        }
+    }
+}
+
+/// The file with its temperature, names and figures.
+fn finish(
+    model: &ModelBuf,
+    temperature: f32,
+    names: Option<&[String]>,
+    report: Option<&Report>,
+) -> Result<ModelBuf, MakeError> {
+    let opened = model.model();
+    let mut file = FileWriter::reopen(model).map_err(BuildError::File)?;
+    if let Some(settings) = opened.settings().filter(|settings| settings.temperature != temperature) {
+        file.required(Section::Settings, &crate::format::Settings { temperature, ..*settings }.to_words());
+    }
+    if let Some(names) = names {
+        file.optional(Section::Names, &Names::encode(names));
+    }
+    if let Some((report, found)) = report.and_then(|report| Some((report, report.of("moments")?))) {
+        let measured = Measured {
+            queries: report.data.queries as u32,
+            error: found.err_mean,
+            recall: found.recall_at_1.unwrap_or(0.0),
+            coverage: found.coverage95.unwrap_or(0.0),
+            work: found.work_mean,
+            max_work: found.work_max,
+            top_p: report.data.top_p_mean,
+            spread: report.data.score_spread,
+        };
+        file.optional(Section::Measured, &measured.to_words());
+    }
+    let bytes = file.finish().map_err(BuildError::File)?;
+    Ok(ModelBuf::from_bytes(&bytes).map_err(BuildError::File)?)
+}

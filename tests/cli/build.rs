@@ -1,0 +1,151 @@
+//! `zhat build`: the same file for the same input, goals that are met, an old file that stays.
+
+use std::fs;
+
+use zhat::Model;
+use zhat::format::ModelBuf;
+
+use super::support::{BUILD, Files, N, bytemuck_of, read};
+
+fn open(files: &Files, name: &str) -> ModelBuf {
+    ModelBuf::from_bytes(&fs::read(files.path(name)).unwrap()).unwrap()
+}
+
+#[test]
+fn the_same_input_and_seed_give_the_same_file() {
+    let files = Files::new();
+    let report = files.run(BUILD);
+    for part in ["rows", "links", "error of Z", "recall", "coverage", "work", "Cortex-M4", "30 queries"] {
+        assert!(report.contains(part), "{part} is missing: {report}");
+    }
+    let first = fs::read(files.path("model.zhat")).unwrap();
+    files.zhat(BUILD).env("RAYON_NUM_THREADS", "1").assert().success();
+    assert!(first == fs::read(files.path("model.zhat")).unwrap(), "the second build gave another file");
+    files.run(&format!("{BUILD} --seed 2"));
+    assert!(first != fs::read(files.path("model.zhat")).unwrap(), "the seed changed nothing");
+}
+
+#[test]
+fn names_and_figures_are_in_the_file() {
+    let files = Files::with_model();
+    let file = open(&files, "model.zhat");
+    let model: Model<'_> = file.model();
+    assert_eq!(model.names().unwrap().get(17), Some("name17"));
+    let measured = model.measured().unwrap();
+    assert_eq!(measured.queries, 30);
+    assert!(measured.work > 0.0 && measured.max_work <= 0.41 && measured.recall > 0.5);
+    assert!(files.list().iter().all(|name| !name.starts_with('.')), "a temporary file was left");
+}
+
+#[test]
+fn a_cap_is_kept_and_queries_are_not_needed() {
+    let files = Files::new();
+    let report = files.run("build --weights weights.npy --work 10% --cap 10% -o model.zhat");
+    assert!(report.contains("give --queries"));
+    assert_eq!(open(&files, "model.zhat").model().settings().unwrap().budget.cap, (N / 10) as u32);
+    assert!(open(&files, "model.zhat").model().measured().is_none());
+}
+
+#[test]
+fn transposed_text_and_word_vectors_make_the_same_model() {
+    let files = Files::new();
+    let weights = read(&files.path("weights.npy"));
+    zhat::host::io::write_npy(files.path("t.npy"), &weights.transposed()).unwrap();
+    let line = |row: &[f32]| row.iter().map(f32::to_string).collect::<Vec<_>>();
+    let csv: String = weights.iter().map(|row| line(row).join(",") + "\n").collect();
+    fs::write(files.path("w.csv"), csv).unwrap();
+    let text: String =
+        weights.iter().enumerate().map(|(i, row)| format!("name{i} {}\n", line(row).join(" "))).collect();
+    fs::write(files.path("w.txt"), text).unwrap();
+    let rest = "--blend 0 --branching 8 --leaf 8 --links 0 --names names.txt -o";
+    files.run(&format!("build --weights weights.npy {rest} a.zhat"));
+    files.run(&format!("build --weights t.npy --transpose {rest} b.zhat"));
+    files.run(&format!("build --weights w.csv {rest} c.zhat"));
+    files.run("build --weights w.txt --blend 0 --branching 8 --leaf 8 --links 0 -o d.zhat");
+    let first = fs::read(files.path("a.zhat")).unwrap();
+    for other in ["b.zhat", "c.zhat", "d.zhat"] {
+        assert!(first == fs::read(files.path(other)).unwrap(), "{other}");
+    }
+}
+
+#[test]
+fn the_least_work_for_an_error_is_found_or_refused() {
+    let files = Files::new();
+    let line = BUILD.replace("--work 10%", "");
+    files.run(&format!("{line} --max-error 5%"));
+    let loose = open(&files, "model.zhat").model().settings().unwrap().budget.cap;
+    files.run(&format!("{line} --max-error 0.5%"));
+    let tight = open(&files, "model.zhat").model().settings().unwrap().budget.cap;
+    assert!(loose < tight, "{loose} {tight}");
+    assert!(files.fail(2, &format!("{BUILD} --max-error 2%")).contains("cannot be used with"));
+}
+
+#[test]
+fn flash_is_kept_or_the_least_is_named() {
+    let files = Files::new();
+    files.run(BUILD);
+    let whole = fs::metadata(files.path("model.zhat")).unwrap().len();
+    files.run(&format!("{BUILD} --flash {}", whole - 2000));
+    assert!(fs::metadata(files.path("model.zhat")).unwrap().len() <= whole - 2000);
+    let before = fs::read(files.path("model.zhat")).unwrap();
+    let message = files.fail(1, &format!("{BUILD} --flash 1K"));
+    assert!(message.contains("does not fit into 1024 bytes: the least is"), "{message}");
+    assert!(before == fs::read(files.path("model.zhat")).unwrap(), "the old file was touched");
+}
+
+#[test]
+fn a_temperature_is_fitted_stored_and_compared_with() {
+    let files = Files::new();
+    let weights = read(&files.path("weights.npy"));
+    // Scores that are three times too large for these labels.
+    let data = weights.data().iter().map(|w| w * 3.0).collect();
+    let large = zhat::host::Matrix::new(data, weights.cols()).unwrap();
+    zhat::host::io::write_npy(files.path("large.npy"), &large).unwrap();
+    let line = "--weights large.npy --queries queries.npy --labels labels.npy";
+    let report =
+        files.run(&format!("build {line} --fit-temperature --work 10% --blend 0.25 --branching 8 --leaf 8 -o m.zhat"));
+    assert!(report.contains("temperature") && report.contains("log-loss"), "{report}");
+    let temperature = open(&files, "m.zhat").model().settings().unwrap().temperature;
+    assert!(temperature > 1.2, "{temperature}");
+    let found = super::support::json(&files.run(&format!("eval m.zhat {line} --json")));
+    let exact = &found["estimators"][0];
+    assert_eq!(exact["name"], "exact");
+    assert!(exact["err_float_mean"].as_f64().unwrap() < 0.05, "compared at another temperature: {exact}");
+    assert!(files.fail(2, "build --weights large.npy --fit-temperature -o m.zhat").contains("--labels"));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_the_old_file() {
+    use std::process::{Command, Stdio};
+    let files = Files::new();
+    let layer = zhat::host::Layer::generate(20_000, 32, 1);
+    zhat::host::io::write_npy(files.path("big.npy"), &layer.weights).unwrap();
+    zhat::host::io::write_npy(files.path("q.npy"), &layer.queries(zhat::host::Kind::LanguageModel, 500, 1)).unwrap();
+    fs::write(files.path("model.zhat"), "old").unwrap();
+    let build = Command::new(assert_cmd::cargo::cargo_bin!("zhat"))
+        .current_dir(files.path("."))
+        .args(["build", "--weights", "big.npy", "--queries", "q.npy", "-o", "model.zhat"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(Command::new("kill").args(["-INT", &build.id().to_string()]).status().unwrap().success());
+    let output = build.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("interrupted: model.zhat is as it was"), "{message}");
+    assert_eq!(fs::read(files.path("model.zhat")).unwrap(), b"old");
+    assert!(files.list().iter().all(|name| !name.starts_with('.')), "a temporary file was left");
+}
+
+#[test]
+fn a_bias_that_masks_a_class_is_taken() {
+    let files = Files::new();
+    let mut biases = vec![0.0f32; N];
+    biases[3] = f32::NEG_INFINITY;
+    files.npy("masked.npy", "<f4", &[N], bytemuck_of(&biases));
+    files.run("build --weights weights.npy --bias masked.npy --work 10% -o model.zhat");
+    let report = files.run("eval model.zhat --weights weights.npy --bias masked.npy --queries queries.npy");
+    assert!(report.contains("moments"));
+}

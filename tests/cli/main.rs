@@ -1,0 +1,8 @@
+//! The command as people type it, on small layers that are made up.
+#![cfg(feature = "cli")]
+
+mod build;
+mod errors;
+mod report;
+mod support;
+mod use_it;

@@ -1,0 +1,123 @@
+//! The other commands: inspect, query, export-rust, plot, demo, completions, man, help.
+
+use std::fs;
+
+use super::support::{D, Files, N, json, read};
+
+#[test]
+fn inspect_describes_the_file() {
+    let files = Files::with_model();
+    let text = files.run("inspect model.zhat");
+    for part in ["rows", "links", "tree", "norms", "flat", "flash", "RAM", "Cortex-M4", "with names"] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+    let description = json(&files.run("inspect model.zhat --json"));
+    assert_eq!(description["model"]["classes"].as_u64(), Some(N as u64));
+    let sections = description["sections"].as_array().unwrap();
+    let sum: u64 = sections.iter().map(|section| section["bytes"].as_u64().unwrap()).sum();
+    let bytes = fs::metadata(files.path("model.zhat")).unwrap().len();
+    assert_eq!(description["model"]["bytes"].as_u64(), Some(bytes));
+    assert!(sum < bytes && sum > bytes - 1000);
+    assert!(description["needs"]["ram"].as_u64().unwrap() > 100);
+    assert_eq!(description["layer"], "flat");
+}
+
+#[test]
+fn a_query_is_answered_from_a_file_and_from_standard_input() {
+    let files = Files::with_model();
+    let queries = read(&files.path("queries.npy"));
+    let from_file = files.run("query model.zhat --query queries.npy --top 2");
+    assert_eq!(from_file.matches("query ").count(), queries.rows());
+    assert!(from_file.contains("name"));
+    let csv: String = queries.row(0).iter().map(f32::to_string).collect::<Vec<_>>().join(",");
+    let output = files.zhat("query model.zhat --json --top 2").write_stdin(csv).output().unwrap();
+    let answers = json(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(answers.as_array().unwrap().len(), 1);
+    let best = &answers[0]["top"][0];
+    assert_eq!(best["name"], format!("name{}", best["class"]));
+    let (low, p, high) = (best["low"].as_f64().unwrap(), best["p"].as_f64().unwrap(), best["high"].as_f64().unwrap());
+    assert!(low < p && p < high && answers[0]["work"].as_u64().unwrap() <= (N * 4 / 10) as u64);
+    files.npy("one.npy", "<f4", &[D], super::support::bytemuck_of(queries.row(0)));
+    let alone = json(&files.run("query model.zhat --query one.npy --json --top 2"));
+    assert_eq!(alone, answers);
+    let piped = files.zhat("query model.zhat --query - --json --top 2");
+    let piped = { piped }.write_stdin(fs::read(files.path("queries.npy")).unwrap()).output().unwrap();
+    assert_eq!(json(&String::from_utf8(piped.stdout).unwrap())[0]["top"], answers[0]["top"]);
+    let exact = json(&files.run("query model.zhat --query one.npy --json --exact"));
+    assert_eq!(exact[0]["work"].as_u64(), Some(N as u64));
+    assert_eq!(exact[0]["top"][0]["low"], exact[0]["top"][0]["high"]);
+}
+
+#[test]
+fn the_exported_module_has_the_sizes_of_the_model() {
+    let files = Files::with_model();
+    files.run("export-rust model.zhat -o firmware/model");
+    let text = fs::read_to_string(files.path("firmware/model/model.rs")).unwrap();
+    let file = zhat::format::ModelBuf::from_bytes(&fs::read(files.path("firmware/model/model.zhat")).unwrap()).unwrap();
+    let settings = *file.model().settings().unwrap();
+    for part in [
+        "zhat::include_model!(\"model.zhat\")".to_owned(),
+        format!("CLASSES: usize = {N};"),
+        format!("DIM: usize = {D};"),
+        format!(
+            "cap: {}, epsilon: {:?}, expand: {}",
+            settings.budget.cap, settings.budget.epsilon, settings.budget.expand
+        ),
+        format!("NODES: usize = {};", settings.frontier),
+        "zhat::QueryBuffer<8>".to_owned(),
+    ] {
+        assert!(text.contains(&part), "{part} is missing:\n{text}");
+    }
+    let file = fs::read(files.path("model.zhat")).unwrap();
+    assert!(file == fs::read(files.path("firmware/model/model.zhat")).unwrap());
+    fs::write(files.path("taken"), "").unwrap();
+    assert!(files.fail(1, "export-rust model.zhat -o taken").contains("taken: cannot be made a directory"));
+}
+
+#[test]
+fn plots_are_drawn() {
+    let files = Files::with_model();
+    files.run("plot cumulative model.zhat --queries queries.npy --count 3 -o cumulative.svg");
+    files.run("plot reliability model.zhat --queries queries.npy --labels labels.npy -o reliability.png");
+    files.run("plot error-work model.zhat --queries queries.npy -o error.svg");
+    let eval = "eval model.zhat --weights weights.npy --bias bias.npy --queries queries.npy";
+    files.run(&format!("{eval} --estimators moments,uniform --plot eval.PNG"));
+    assert!(fs::read_to_string(files.path("cumulative.svg")).unwrap().contains("query 50"));
+    assert!(fs::read_to_string(files.path("error.svg")).unwrap().contains("mimps"));
+    for name in ["reliability.png", "eval.PNG"] {
+        assert!(fs::read(files.path(name)).unwrap().starts_with(b"\x89PNG"), "{name}");
+    }
+}
+
+#[test]
+fn the_demonstration_shows_exact_and_estimated_side_by_side() {
+    let files = Files::with_model();
+    let text = files.run("demo --model model.zhat --queries queries.npy");
+    for part in ["exact", "estimated", "95 % interval", "query 50", "name", "mimps"] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+}
+
+#[test]
+fn every_help_has_an_example_and_ends_well() {
+    let files = Files::new();
+    assert!(files.run("--help").contains("Example:"));
+    let commands = ["build", "eval", "tune", "inspect", "query", "export-rust", "demo", "plot", "completions", "man"];
+    let plots = ["plot cumulative", "plot reliability", "plot error-work"];
+    for command in commands.into_iter().chain(plots) {
+        let help = files.run(&format!("{command} --help"));
+        assert!(help.contains("Example:") && help.contains(&format!("zhat {command}")), "{command}:\n{help}");
+    }
+    assert!(files.run("--version").starts_with("zhat "));
+}
+
+#[test]
+fn completions_and_man_pages_are_made() {
+    let files = Files::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(files.run(&format!("completions {shell}")).contains("export-rust"));
+    }
+    assert!(files.run("man").contains(".TH zhat"));
+    files.run("man -o pages");
+    assert!(files.path("pages/zhat.1").exists() && files.path("pages/zhat-build.1").exists());
+}
