@@ -3,6 +3,7 @@
 mod query;
 mod table;
 
+#[cfg(feature = "std")]
 pub(crate) use query::SCORE_LIMIT;
 pub use query::{Query, QueryBuffer};
 pub use table::RowTable;
