@@ -17,11 +17,13 @@ pub fn share(text: &str) -> Result<f32, String> {
 /// An error may be above 100 %.
 pub fn positive(text: &str) -> Result<f32, String> {
     let (number, unit) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
+        Some(number) => (number, 100.0),
         None => (text, 1.0),
     };
-    let value = number.trim().parse::<f32>().map_err(|_| format!("\"{text}\" is no share: 4% or 0.04, for example"))?;
-    if value.is_finite() && value > 0.0 { Ok(value * unit) } else { Err(format!("{text} is not above zero")) }
+    let value = number.trim().parse::<f64>().map_err(|_| format!("\"{text}\" is no share: 4% or 0.04, for example"))?;
+    // In f64, so that 10% is the same number as 0.1.
+    let share = (value / unit) as f32;
+    if share.is_finite() && share > 0.0 { Ok(share) } else { Err(format!("{text} is not above zero")) }
 }
 
 /// `1MiB`, `512K`, `1.5M`, `100kB` or a number of bytes.
@@ -61,6 +63,7 @@ mod tests {
     #[test]
     fn shares_are_per_cent_or_fractions() {
         assert_eq!(share("4%"), Ok(0.04));
+        assert_eq!(share("10%"), Ok(0.1));
         assert_eq!(share("0.04"), Ok(0.04));
         assert_eq!(share("100 %"), Ok(1.0));
         assert_eq!(share("4"), Err("4 is above 1: 4%, perhaps?".into()));
