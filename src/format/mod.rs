@@ -74,7 +74,7 @@ pub use write::{FileWriter, Sizes};
 pub(crate) use fmbe::FMBE_DEGREES;
 pub(crate) use header::checksum;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests;
 
 /// A model of four classes in three dimensions, for the examples in the documentation.

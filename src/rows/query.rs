@@ -189,5 +189,5 @@ fn floor_log2(x: f32) -> i32 {
     (x.to_bits() >> 23) as i32 - 127
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests;
