@@ -289,7 +289,8 @@ examples_are_listed() {
     local source name
     for source in examples/*.rs; do
         name=$(basename "$source" .rs)
-        [ "$name" != make_models ] || continue
+        # Tools that need files of the user are no demonstrations.
+        case $name in make_models | train_lm) continue ;; esac
         [[ " ${EXAMPLES[*]/%/ } " == *" $name "* ]] || die "$source is not in EXAMPLES of ci.sh"
         [ -f "examples/$name.out" ] || die "examples/$name.out is missing"
     done

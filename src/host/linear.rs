@@ -28,9 +28,10 @@ pub fn transposed_times(a: &[f32], a_cols: usize, b: &[f32], b_cols: usize) -> V
     out
 }
 
+/// `a · b` into `out`, of m×k and k×n values; the strides (of a row, of a column) say which of them is transposed.
 #[allow(clippy::too_many_arguments, reason = "the shape of a general matrix product")]
 #[allow(unsafe_code)]
-fn product(
+pub fn product(
     m: usize,
     k: usize,
     n: usize,

@@ -10,6 +10,7 @@ mod fmbe;
 mod generate;
 pub mod io;
 mod linear;
+pub mod lm;
 pub mod make;
 mod matrix;
 pub mod measure;

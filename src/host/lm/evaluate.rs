@@ -1,0 +1,50 @@
+//! Exact perplexity: every word scored for every context.
+
+use super::Error;
+use super::batch::Batch;
+use super::model::LogBilinear;
+use super::softmax::Softmax;
+use super::text::Tokens;
+
+/// Contexts scored at once.
+const BATCH: usize = 512;
+
+/// How well a model predicts a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluation {
+    /// The number of predictions, one a word and one a sentence end.
+    pub tokens: usize,
+    /// exp of the mean −ln p, exactly normalised.
+    pub perplexity: f64,
+    /// The same with ln Z taken as 0: what a self-normalised model claims.
+    pub perplexity_without_z: f64,
+    /// The mean of ln Z.
+    pub mean_log_z: f64,
+    /// The standard deviation of ln Z.
+    pub deviation_log_z: f64,
+}
+
+/// Measures `model` on a text of its vocabulary.
+pub fn evaluate(model: &LogBilinear, tokens: &Tokens) -> Result<Evaluation, Error> {
+    tokens.check(model.shape.classes)?;
+    let (mut batch, mut softmax) = (Batch::default(), Softmax::default());
+    let n = tokens.ids().len();
+    let (mut score, mut sum, mut square) = (0.0, 0.0, 0.0);
+    for start in (0..n).step_by(BATCH) {
+        batch.fill(model, tokens, start..n.min(start + BATCH));
+        score += batch.target_scores(model);
+        for &log_z in softmax.forward(model, &batch.queries) {
+            sum += f64::from(log_z);
+            square += f64::from(log_z) * f64::from(log_z);
+        }
+    }
+    let n_f = n as f64;
+    let mean = sum / n_f;
+    Ok(Evaluation {
+        tokens: n,
+        perplexity: ((sum - score) / n_f).exp(),
+        perplexity_without_z: (-score / n_f).exp(),
+        mean_log_z: mean,
+        deviation_log_z: (square / n_f - mean * mean).max(0.0).sqrt(),
+    })
+}
