@@ -1,7 +1,7 @@
 //! Dot products of int8 rows with an int16 query: the one place where the time goes.
 //!
 //! Every kernel gives the same integers: the sum over the whole words that row and query have. Rows are padded to
-//! whole words, the query is as long as the padded row and zero in the padding. [`MAX_QUERY`] keeps the 32-bit sum from overflowing for any rows.
+//! whole words, the query is as long as the padded row and zero in the padding. [`max_query`] keeps the 32-bit sum from overflowing for any rows.
 //!
 //! | kernel | where | how |
 //! |---|---|---|
