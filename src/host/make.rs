@@ -6,7 +6,7 @@ use core::fmt;
 use super::build::{Built, Plan, Stage, Targets, TrialResult, build};
 use super::evaluate::{EvaluateError, Evaluation, FloatLayer, Method, Options, Report};
 use super::{BuildError, Matrix, fit_temperature};
-use crate::format::{FileWriter, Indices, Measured, ModelBuf, Names, Section};
+use crate::format::{FileWriter, Indices, Measured, ModelBuf, Names, Section, Settings};
 use crate::kernels::ROW_ALIGN;
 
 /// With fewer queries than this there is nothing to put aside.
@@ -217,24 +217,24 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
     };
     let maker = Maker { request, weights, biases, queries: tune.as_ref().or(request.queries) };
     let built = maker.built(progress)?;
-    let model = finish(&built.model, temperature, request.names, None)?;
     progress(Step::Report);
-    let report = match held.as_ref().or(request.report) {
+    let mut report = match held.as_ref().or(request.report) {
         Some(held) => {
             let layer = FloatLayer { weights, biases, temperature: 1.0 };
             // The labels of what was put aside are the last ones.
             let labels = request.labels.filter(|_| request.report.is_none());
             let labels = labels.map(|labels| &labels[labels.len() - held.rows()..]);
             let options = Options { methods: vec![Method::Moments], timed: false, labels, ..Default::default() };
-            Some(Evaluation::run(&model.model(), Some(layer), held, &options)?.report)
+            Some(Evaluation::run(&built.model.model(), Some(layer), held, &options)?.report)
         }
         None => None,
     };
-    let model = match &report {
-        Some(report) => finish(&model, temperature, None, Some(report))?,
-        None => model,
-    };
-    Ok(Made { model, plan: built.plan, expected: built.expected, report, temperature })
+    if let Some(report) = &mut report {
+        report.model.temperature = temperature;
+    }
+    let Built { model, plan, expected, .. } = built;
+    let model = finish(model, temperature, request.names, report.as_ref())?;
+    Ok(Made { model, plan, expected, report, temperature })
 }
 
 fn check(request: &Request<'_>) -> Result<(), MakeError> {
@@ -413,15 +413,20 @@ impl Maker<'_> {
 
 /// The file with its temperature, names and figures.
 fn finish(
-    model: &ModelBuf,
+    model: ModelBuf,
     temperature: f32,
     names: Option<&[String]>,
     report: Option<&Report>,
 ) -> Result<ModelBuf, MakeError> {
-    let opened = model.model();
-    let mut file = FileWriter::reopen(model).map_err(BuildError::File)?;
-    if let Some(settings) = opened.settings().filter(|settings| settings.temperature != temperature) {
-        file.required(Section::Settings, &crate::format::Settings { temperature, ..*settings }.to_words());
+    if temperature == 1.0 && names.is_none() && report.is_none() {
+        return Ok(model);
+    }
+    let settings = model.model().settings().copied();
+    let mut file = FileWriter::reopen(&model).map_err(BuildError::File)?;
+    // A large model is not held more often than it has to be.
+    drop(model);
+    if let Some(settings) = settings {
+        file.required(Section::Settings, &Settings { temperature, ..settings }.to_words());
     }
     if let Some(names) = names {
         file.optional(Section::Names, &Names::encode(names));
@@ -440,5 +445,6 @@ fn finish(
         file.optional(Section::Measured, &measured.to_words());
     }
     let bytes = file.finish().map_err(BuildError::File)?;
+    drop(file);
     Ok(ModelBuf::from_bytes(&bytes).map_err(BuildError::File)?)
 }
