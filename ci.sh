@@ -73,6 +73,7 @@ qemu() {
         done
     done
     device_clippy
+    step "flash by part" flash_by_part
     for_each_example device_example
 }
 
@@ -289,12 +290,31 @@ examples_are_listed() {
     local source name
     for source in examples/*.rs; do
         name=$(basename "$source" .rs)
-        # Tools that need files of the user are no demonstrations.
-        case $name in make_models | train_lm) continue ;; esac
+        # Tools are no demonstrations.
+        case $name in make_models | train_lm | flash) continue ;; esac
         [[ " ${EXAMPLES[*]/%/ } " == *" $name "* ]] || die "$source is not in EXAMPLES of ci.sh"
         [ -f "examples/$name.out" ] || die "examples/$name.out is missing"
     done
     echo "${#EXAMPLES[@]} examples"
+}
+
+# --- flash -----------------------------------------------------------------------------------------------------------
+
+# What each part of the library adds to a firmware for a Cortex-M4F that does nothing, and how much of it is code of
+# zhat itself (the rest: tables, and the compiler's library). Fails above the limits that the README states.
+flash_by_part() {
+    local part file=$DEVICE_DIR/thumbv7em-none-eabihf/release/examples/flash base=0 total own
+    for part in nothing open exact classifier everything; do
+        ZHAT_PART=$part device_cargo build --quiet --release --target thumbv7em-none-eabihf --example flash
+        total=$(size "$file" | awk 'NR == 2 { print $1 + $2 }')
+        own=$(.cargo/flash-of.sh "$file" zhat | awk '{ print $2 }')
+        [ "$part" != nothing ] || base=$total
+        printf '%-10s  %6d bytes of flash, %6d of them code of zhat\n' "$part" $((total - base)) "$own"
+        case $part in
+        exact) [ "$own" -le $((12 * 1024)) ] || die "the exact path is over 12 KiB of code" ;;
+        classifier) [ "$((total - base))" -le $((28 * 1024)) ] || die "the classifier is over 28 KiB of flash" ;;
+        esac
+    done
 }
 
 # --- Miri ------------------------------------------------------------------------------------------------------------

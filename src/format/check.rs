@@ -11,6 +11,7 @@ pub(super) const BIAS_LIMIT: i32 = 1 << 29;
 /// The norm in the header may be this much below the real one, for its rounding.
 const NORM_SLACK: f32 = 1.0 + 1e-5;
 
+#[cold]
 pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     permutation(model)?;
     table(model, model.rows(), [Section::Rows, Section::RowScales, Section::Biases])?;
@@ -36,7 +37,15 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Out of line, as it is called from many places and never where time counts.
+#[cold]
+#[inline(never)]
+pub(super) fn are_finite_and_positive(values: &[f32]) -> bool {
+    values.iter().all(|value| value.is_finite() && *value >= 0.0)
+}
+
 /// Two lists that undo each other are permutations.
+#[cold]
 fn permutation(model: &Model<'_>) -> Result<(), Error> {
     let Some(order) = model.order() else {
         return Ok(());
@@ -53,6 +62,7 @@ fn permutation(model: &Model<'_>) -> Result<(), Error> {
 
 /// The bound on every score stands on the largest norm: it has to be true of every row and node. Biases keep to their
 /// part of the range, and padding is zero, so that no stray weight hides there.
+#[cold]
 fn table(model: &Model<'_>, rows: &RowTable<'_>, [values, scales, biases]: [Section; 3]) -> Result<(), Error> {
     let limit = model.max_norm() * NORM_SLACK;
     for row in 0..rows.len() {

@@ -49,6 +49,7 @@ impl<'a> Fmbe<'a> {
     pub(crate) const BASE: u32 = 2;
 
     /// Reads the section of a model of this dimension; `None` if its words do not add up.
+    #[cold]
     pub(super) fn parse(words: &'a [u32], dim: usize) -> Option<Self> {
         let (head, rest) = words.split_first_chunk::<HEAD>()?;
         let kind = match head[0] {
@@ -63,7 +64,7 @@ impl<'a> Fmbe<'a> {
         let fits = covariance.len() == dim * (dim + 1) / 2
             && head[1] == Self::BASE
             && head[6..8] == [0; 2]
-            && head[COUNTS_AT..].iter().map(|&count| u64::from(count)).sum::<u64>() == table.len() as u64;
+            && head[COUNTS_AT..].iter().try_fold(0, |sum: u32, &count| sum.checked_add(count)) == Some(head[4]);
         fits.then_some(Self { kind, head, table, mean, covariance })
     }
 

@@ -119,6 +119,7 @@ impl Section {
 }
 
 /// The checksum of a whole file.
+#[cold]
 pub(crate) fn checksum(file: &[u8]) -> u32 {
     let mut digest = CRC.digest();
     for part in [file.get(..CHECKSUM_AT), file.get(CHECKSUM_AT + 4..)] {
@@ -141,6 +142,7 @@ pub(super) struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
+    #[cold]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if !bytes.as_ptr().addr().is_multiple_of(align_of::<u32>()) {
             return Err(Error::Misaligned);
@@ -191,6 +193,7 @@ impl<'a> Header<'a> {
     }
 
     /// The bytes of a section.
+    #[cold]
     pub fn section(&self, section: Section) -> Option<&'a [u8]> {
         let entry = self.entries().find(|entry| entry.kind == section.kind())?;
         self.bytes.get(entry.offset..entry.offset + entry.len)
@@ -214,6 +217,7 @@ impl<'a> Header<'a> {
         table.chunks_exact(ENTRY_LEN).take(self.sections).map(Entry::parse)
     }
 
+    #[cold]
     fn check_table(&self) -> Result<(), Error> {
         let mut end = HEADER_LEN + self.sections * ENTRY_LEN;
         if end > self.bytes.len() {

@@ -1,5 +1,7 @@
 //! What the builder measured on queries that it had not used: the evidence, carried along with the model.
 
+use super::check::are_finite_and_positive;
+
 /// Figures on queries held out, for whoever inspects the file. The classifier does not use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
@@ -51,6 +53,6 @@ impl Measured {
 
     pub(super) fn is_sound(&self) -> bool {
         let Self { error, recall, coverage, work, max_work, top_p, spread, .. } = *self;
-        [error, recall, coverage, work, max_work, top_p, spread].iter().all(|x| x.is_finite() && *x >= 0.0)
+        are_finite_and_positive(&[error, recall, coverage, work, max_work, top_p, spread])
     }
 }

@@ -58,6 +58,7 @@ impl<'a> Model<'a> {
         Self::from_header(Header::parse(bytes)?)
     }
 
+    #[cold]
     fn from_header(header: Header<'a>) -> Result<Self, Error> {
         let rows = table(&header, header.classes, [Section::Rows, Section::RowScales, Section::Biases])?;
         let class_of_row = indices(&header, Section::ClassOfRow, header.classes)?;
@@ -208,12 +209,14 @@ fn words<'a, const W: usize>(header: &Header<'a>, section: Section) -> Result<&'
 }
 
 /// An optional section of indices below `limit`.
+#[cold]
 fn indices<'a>(header: &Header<'a>, section: Section, limit: usize) -> Result<Option<Indices<'a>>, Error> {
     let parse = |bytes| Indices::parse(bytes, limit).ok_or(Error::SectionLength(section.kind()));
     header.section(section).map(parse).transpose()
 }
 
 /// The tree: all of its sections, or none.
+#[cold]
 fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
     if header.section(Section::TreeInfo).is_none() {
         return Ok(None);
@@ -234,6 +237,7 @@ fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
 }
 
 /// The table of random features, if there is one.
+#[cold]
 fn fmbe<'a>(header: &Header<'a>) -> Result<Option<Fmbe<'a>>, Error> {
     let parse = |bytes| bytemuck::try_cast_slice(bytes).ok().and_then(|words| Fmbe::parse(words, header.dim));
     let wrong = Error::SectionLength(Section::Fmbe.kind());

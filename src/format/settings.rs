@@ -1,5 +1,6 @@
 //! What the builder chose and measured: the budget, the far field's factor, the temperature, the intervals.
 
+use super::check::are_finite_and_positive;
 use crate::math::Log2;
 use crate::search::Budget;
 
@@ -57,13 +58,11 @@ impl Settings {
 
     pub(super) fn is_sound(&self) -> bool {
         let Self { budget, far_factor, temperature, quantiles, .. } = self;
-        let natural = |x: f32| x.is_finite() && x >= 0.0;
-        natural(budget.epsilon)
-            && budget.expand <= Budget::MAX_EXPAND
+        budget.expand <= Budget::MAX_EXPAND
             && far_factor.to_bits().unsigned_abs() < 64 << Log2::FRACTION_BITS
-            && natural(*temperature)
             && *temperature > 0.0
-            && quantiles.iter().all(|&q| natural(q))
+            && are_finite_and_positive(&[budget.epsilon, *temperature])
+            && are_finite_and_positive(quantiles)
             && quantiles.is_sorted()
     }
 }

@@ -146,6 +146,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Every index in range, children below their parents, and each node's rows exactly those of its children.
+    #[cold]
     pub(crate) fn check(&self, rows: usize) -> Result<(), Error> {
         let wrong = Err(Error::SectionContent(crate::format::Section::NodeSpans.kind()));
         if self.top == 0 || self.top > self.len() || !self.form.is_sound() {
