@@ -29,6 +29,7 @@ EXAMPLES=(
     "kernels - m0 m3 m4 m7 m33"
     "exact - m0 m3 m4 m7 m33"
     "estimators - m0 m3 m4 m7 m33"
+    "next_word - m3 m4 m7 m33"
 )
 
 # Builds for devices have a target directory of their own: two compilers in one throw each other's work away.

@@ -17,6 +17,7 @@ mod error;
 pub mod estimators;
 pub mod format;
 pub mod kernels;
+pub mod language;
 pub mod math;
 mod prediction;
 pub mod rows;

@@ -188,8 +188,9 @@ fn an_export_holds_the_arrays_of_the_model() {
     let vocabulary = Vocabulary::from_text(text, None).unwrap();
     let tokens = Tokens::new(text, &vocabulary).unwrap();
     let folder = tempfile::tempdir().unwrap();
+    let mapped = ["context.bin", "map.npy"];
     for (tying, extra) in
-        [(Tying::Untied, Some("input.npy")), (Tying::Tied, None), (Tying::Mapped { maps: 2 }, Some("map.npy"))]
+        [(Tying::Untied, &["input.npy"][..]), (Tying::Tied, &[]), (Tying::Mapped { maps: 2 }, &mapped)]
     {
         let settings = Settings { tying, ..Settings::default() };
         let model = Trainer::new(settings, vocabulary.clone(), &tokens).unwrap().best();

@@ -1,97 +1,119 @@
 //! `zhat demo`.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 
 use clap::Args;
-use zhat::format::ModelBuf;
-use zhat::host::build::{Plan, Targets, build};
-use zhat::host::evaluate::{Evaluation, Method, Options, stored_budget};
+use zhat::host::Matrix;
+use zhat::host::evaluate::{Evaluation, Method, Options, Report, stored_budget};
 use zhat::host::measure::{exact_predictions, predictions};
-use zhat::host::{Kind, Layer, Matrix};
-use zhat::{Model, Ranked};
+use zhat::language::Context;
+use zhat::{Model, Ranked, include_model};
 
 use super::output::{Table, percent, print};
-use super::{Outcome, eval, inputs};
+use super::{Failure, Outcome, eval};
 
-/// Show what it is all about: a few queries exact and estimated, then all of them
+/// Show what it is all about: next words, exact and estimated side by side
 ///
-/// Without arguments it makes up a layer of 10 000 classes in 64 dimensions, like that of a language model, and builds a
-/// model from it.
+/// The model is the one that ships with zhat: a language model of 8 192 words in 64 dimensions, trained on the State of
+/// the Union addresses. It predicts the word behind each of a few beginnings, then behind all sample contexts, with every
+/// class scored and with a few per cent of them.
 #[derive(Args)]
 #[command(after_help = "Example:
   zhat demo
-  zhat demo --model model.zhat --queries test.npy")]
+  zhat demo we will defend the")]
 pub struct Demo {
-    /// Another model file
-    #[arg(long, value_name = "FILE", requires = "queries")]
-    model: Option<PathBuf>,
-    /// Queries for it
-    #[arg(long, value_name = "FILE", requires = "model")]
-    queries: Option<PathBuf>,
+    /// Words to go on from, instead of the sample contexts: as in the speeches, in lower case, punctuation apart
+    words: Vec<String>,
 }
 
-/// Queries that are shown, and classes of each.
-const SHOWN: usize = 3;
-const TOP: usize = 4;
+static MODEL: &[u8] = include_model!("../../models/next_word.zhat");
+static CONTEXT: &[u8] = include_model!("../../models/next_word.context");
+static PROMPTS: &str = include_str!("../../models/prompts.txt");
+/// The last word of a line is the one that really came next.
+static SAMPLES: &str = include_str!("../../models/next_word.txt");
+
+/// Words of a context, dimension, and length of the context's sums, as they were trained.
+const POSITIONS: usize = 9;
+const DIM: usize = 64;
+const WIDTH: usize = 128;
+/// Words that are shown.
+const TOP: usize = 5;
 
 impl Demo {
     pub fn run(&self) -> Outcome {
-        let (file, queries) = match (&self.model, &self.queries) {
-            (Some(path), Some(queries)) => {
-                let file = inputs::model(path)?;
-                let queries = inputs::model_queries(queries, path, file.model().dim())?;
-                (file, queries)
-            }
-            _ => made_up()?,
-        };
-        let model = file.model();
-        let budget = stored_budget(&model);
-        let step = (queries.rows() / SHOWN).max(1);
-        let picked: Vec<u32> = (0..queries.rows() as u32).step_by(step).take(SHOWN).collect();
-        let some = queries.reordered(&picked);
-        let exact = exact_predictions::<TOP>(&model, &some)?;
-        let estimated = predictions::<TOP>(&model, &some, &budget)?;
-        let mut text = String::new();
-        for ((exact, estimated), query) in exact.iter().zip(&estimated).zip(&picked) {
-            let share = percent(estimated.work.row_equivalents() as f32 / model.classes() as f32);
-            let _ = writeln!(
-                text,
-                "query {query}: all {} rows scored, and {} of them ({share})",
-                model.classes(),
-                estimated.work.row_equivalents()
-            );
-            let mut table = Table::new(&["  exact", "p", "  estimated", "p", "95 % interval"]);
-            for (a, b) in exact.top.iter().zip(&estimated.top) {
-                let (low, high) = estimated.interval(b.p);
-                table.row(vec![
-                    format!("  {}", name(&model, a)),
-                    format!("{:.4}", a.p),
-                    format!("  {}", name(&model, b)),
-                    format!("{:.4}", b.p),
-                    format!("{low:.4} to {high:.4}"),
-                ]);
-            }
-            let _ = writeln!(text, "{}", table.render());
+        let model = Model::from_bytes(MODEL)?;
+        let context = Context::from_bytes(CONTEXT, DIM)?;
+        if !self.words.is_empty() {
+            return print(&side_by_side(&model, &context, &[self.words.join(" ").to_lowercase()])?);
         }
-        let options = Options { methods: vec![Method::Exact, Method::Moments, Method::Mimps], ..Options::default() };
-        let found = Evaluation::run(&model, None, &queries, &options)?;
-        print(&(text + &eval::text(&found.report)))
+        let prompts: Vec<String> = PROMPTS.lines().map(str::to_owned).collect();
+        let text = side_by_side(&model, &context, &prompts)?;
+        let report = samples(&model, &context)?;
+        print(&format!("{text}{}\n{}", eval::text(&report), perplexities(&report)))
     }
+}
+
+/// The best next words behind each beginning, by Exact and within the stored budget.
+fn side_by_side(model: &Model<'_>, context: &Context<'_>, beginnings: &[String]) -> Outcome<String> {
+    let queries = queries(model, context, beginnings.iter().map(String::as_str))?;
+    let exact = exact_predictions::<TOP>(model, &queries)?;
+    let estimated = predictions::<TOP>(model, &queries, &stored_budget(model))?;
+    let mut text = String::new();
+    for ((exact, estimated), beginning) in exact.iter().zip(&estimated).zip(beginnings) {
+        let rows = estimated.work.row_equivalents();
+        let share = percent(rows as f32 / model.classes() as f32);
+        let _ = writeln!(text, "{beginning} …    ({rows} of {} rows, {share})", model.classes());
+        let mut table = Table::new(&["  exact", "p", "  estimated", "p", "95 % interval"]);
+        for (a, b) in exact.top.iter().zip(&estimated.top) {
+            let (low, high) = estimated.interval(b.p);
+            table.row(vec![
+                format!("  {}", name(model, a)),
+                format!("{:.4}", a.p),
+                format!("  {}", name(model, b)),
+                format!("{:.4}", b.p),
+                format!("{low:.4} to {high:.4}"),
+            ]);
+        }
+        let _ = writeln!(text, "{}", table.render());
+    }
+    Ok(text)
+}
+
+/// All sample contexts, with the words that really followed.
+fn samples(model: &Model<'_>, context: &Context<'_>) -> Outcome<Report> {
+    let (before, next): (Vec<&str>, Vec<&str>) = SAMPLES.lines().filter_map(|line| line.rsplit_once(' ')).unzip();
+    let queries = queries(model, context, before.into_iter())?;
+    let class = |word: &str| model.names().and_then(|names| names.find(word));
+    let labels: Option<Vec<usize>> = next.into_iter().map(class).collect();
+    let labels = labels.ok_or_else(|| Failure::Failed("a sample ends with a word that the model lacks".into()))?;
+    let methods = vec![Method::Exact, Method::Moments, Method::Mimps, Method::Uniform];
+    let options = Options { methods, labels: Some(&labels), ..Options::default() };
+    Ok(Evaluation::run(model, None, &queries, &options)?.report)
+}
+
+/// What the estimate costs in the currency of language models.
+fn perplexities(report: &Report) -> String {
+    let perplexity = |method: &str| report.of(method).and_then(|found| found.log_loss).map(f32::exp);
+    match (perplexity("exact"), perplexity("moments")) {
+        (Some(exact), Some(estimated)) => {
+            let change = percent((estimated - exact) / exact);
+            format!("perplexity    {exact:.2} with all rows, {estimated:.2} with the estimate ({change} apart)\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn queries<'t>(model: &Model<'_>, context: &Context<'_>, texts: impl Iterator<Item = &'t str>) -> Outcome<Matrix> {
+    let names = model.names().ok_or_else(|| Failure::Failed("the model has no names".into()))?;
+    let mut values = Vec::new();
+    for text in texts {
+        let words = Context::words::<POSITIONS>(names, text)?;
+        values.extend(context.query::<DIM, WIDTH>(model, &words)?);
+    }
+    Matrix::new(values, DIM).ok_or_else(|| Failure::Failed("there are no sample contexts".into()))
 }
 
 fn name(model: &Model<'_>, ranked: &Ranked) -> String {
     let class = ranked.class as usize;
     model.names().and_then(|names| names.get(class)).map_or_else(|| format!("class {class}"), str::to_owned)
-}
-
-/// A layer, calibration queries and queries of a language model, from a seed.
-fn made_up() -> Outcome<(ModelBuf, Matrix)> {
-    let layer = Layer::generate(10_000, 64, 1);
-    let calibration = layer.queries(Kind::LanguageModel, 1000, 2);
-    let queries = layer.queries(Kind::LanguageModel, 500, 3);
-    let plans = vec![Plan { blend: 0.25, branching: 16, leaf: 16, learn: true, links: 8 }];
-    let targets = Targets { plans, ..Targets::default() };
-    let built = build(&layer.weights, &layer.biases, Some(&calibration), &targets, &mut |_| {})?;
-    Ok((built.model, queries))
 }

@@ -117,6 +117,11 @@ impl<'a> Model<'a> {
         self.header.scale_exponent
     }
 
+    /// What one unit of a row's int8 weights is worth.
+    pub fn row_scale(&self, row: usize) -> f32 {
+        libm::ldexpf(f32::from(self.rows.scale(row)), self.header.scale_exponent)
+    }
+
     /// No row's norm is above this.
     pub fn max_norm(&self) -> f32 {
         self.header.max_norm

@@ -21,9 +21,18 @@ impl<'a> Names<'a> {
 
     /// The name of a class; `None` if there is no such class.
     pub fn get(&self, class: usize) -> Option<&'a str> {
+        core::str::from_utf8(self.bytes(class)?).ok()
+    }
+
+    fn bytes(&self, class: usize) -> Option<&'a [u8]> {
         let start = *self.starts.get(class)? as usize;
         let end = *self.starts.get(class.checked_add(1)?)? as usize;
-        core::str::from_utf8(self.text.get(start..end)?).ok()
+        self.text.get(start..end)
+    }
+
+    /// The first class of this name. Looks at one after the other.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        (0..self.len()).find(|&class| self.bytes(class) == Some(name.as_bytes()))
     }
 
     /// How many names there are: one for each class.

@@ -202,7 +202,7 @@ fn norms(model: &Model<'_>) -> Range {
     let rows = model.rows();
     range((0..rows.len()).map(|row| {
         let squares: u32 = rows.values(row).iter().map(|&v| u32::from(v.unsigned_abs()).pow(2)).sum();
-        (squares as f32).sqrt() * libm::ldexpf(f32::from(rows.scale(row)), model.scale_exponent())
+        (squares as f32).sqrt() * model.row_scale(row)
     }))
 }
 

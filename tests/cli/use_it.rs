@@ -91,11 +91,17 @@ fn plots_are_drawn() {
 
 #[test]
 fn the_demonstration_shows_exact_and_estimated_side_by_side() {
-    let files = Files::with_model();
-    let text = files.run("demo --model model.zhat --queries queries.npy");
-    for part in ["exact", "estimated", "95 % interval", "query 50", "name", "mimps"] {
+    let files = Files::new();
+    let text = files.run("demo");
+    for part in ["exact", "estimated", "95 % interval", "mimps", "perplexity"] {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
+}
+
+#[test]
+fn the_demonstration_goes_on_from_any_words() {
+    let text = Files::new().run("demo the people of the united");
+    assert!(text.contains("states"), "{text}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Rows for QuantisedLayer<'_> {
     fn block(&self, first: usize, count: usize, weights: &mut Vec<f32>, biases: &mut Vec<f32>) {
         let model = self.0;
         for row in first..first + count {
-            let step = libm::ldexpf(f32::from(model.rows().scale(row)), model.scale_exponent());
+            let step = model.row_scale(row);
             weights.extend(model.rows().values(row)[..model.dim()].iter().map(|&v| f32::from(v) * step));
             biases.push(model.rows().bias(row).to_nats());
         }

@@ -9,12 +9,14 @@ use super::model::LogBilinear;
 use super::shape::Tying;
 use super::{Error, Vocabulary};
 use crate::host::io::{write_atomically, write_atomically_with, write_npy};
+use crate::language::Context;
 
 impl LogBilinear {
     /// Writes into `folder`, which it makes if need be: `rows.npy` (N × d), `bias.npy` (N),
     /// `context.npy` (positions × d, the oldest first), `words.txt` (one a line, in the order of the
     /// rows); `input.npy` (N × d) if the model is untied; `map.npy` (d × maps·d) if it is mapped, with
-    /// `context.npy` as wide.
+    /// `context.npy` as wide, and both once more in `context.bin`, as a device reads them
+    /// ([`Context`]).
     pub fn export(&self, vocabulary: &Vocabulary, folder: &Path) -> Result<(), Error> {
         let at = |name: &str| folder.join(name);
         // Where this fails, so does writing the first file, and that error names it.
@@ -27,6 +29,9 @@ impl LogBilinear {
         }
         if let Some(map) = self.map() {
             write_npy(at("map.npy"), &map)?;
+            let weights = self.context_weights();
+            let file = Context::encode(weights.rows(), weights.data(), map.data());
+            write_atomically(at("context.bin"), &file)?;
         }
         let words = vocabulary.words().join("\n") + "\n";
         Ok(write_atomically(at("words.txt"), words.as_bytes())?)

@@ -4,10 +4,7 @@ use std::collections::HashMap;
 
 use super::Error;
 
-/// Stands for every word outside the vocabulary.
-pub const UNKNOWN: &str = "<unk>";
-/// Ends every sentence: it is predicted like a word.
-pub const END: &str = "</s>";
+pub use crate::language::{END, UNKNOWN};
 
 /// The words of a model, with `<unk>` and `</s>` always among them.
 ///

@@ -1,0 +1,124 @@
+//! Next words: from the words before to a query, for a log-bilinear language model whose input vectors are its rows.
+//!
+//! ```text
+//! s = Σ_j c_j ∘ [v_{w_j} … v_{w_j}]      one copy of the word's row for each map
+//! q = M s
+//! ```
+//!
+//! (Mnih & Hinton 2007, with the rows shared by input and output and a small matrix that tells the two apart.) The rows
+//! are those of the model file, so that a device stores every word once; c and M are a small file beside it, which
+//! `zhat train` writes. All of it is plain f32 in a fixed order: the same bits everywhere. For a context of n words and m
+//! maps it costs (n + d)·m·d multiplications.
+//!
+//! | bytes | content of the file, little-endian |
+//! |---|---|
+//! | 4 | n, the words of a context |
+//! | 4 | m·d, the length of s |
+//! | 4·n·m·d | c, f32, the oldest word first |
+//! | 4·d·m·d | M, f32, row by row |
+
+use crate::format::Names;
+use crate::{Error, Model};
+
+/// What stands for the places before the first word of a sentence, and is predicted behind its last.
+pub const END: &str = "</s>";
+/// What stands for every word that the model does not know.
+pub const UNKNOWN: &str = "<unk>";
+
+/// What makes a query of the words before.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    positions: usize,
+    width: usize,
+    weights: &'a [f32],
+    map: &'a [f32],
+}
+
+impl<'a> Context<'a> {
+    /// Opens the file for models of dimension `dim`. The bytes must be word-aligned, as
+    /// [`include_model!`](crate::include_model) makes them.
+    ///
+    /// # Errors
+    /// [`Error::Misaligned`], [`Error::Truncated`], [`Error::Header`] or [`Error::QueryNotFinite`].
+    pub fn from_bytes(bytes: &'a [u8], dim: usize) -> Result<Self, Error> {
+        let (head, rest) = bytes.split_first_chunk::<8>().ok_or(Error::Truncated)?;
+        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize;
+        let (positions, width) = (word(0), word(4));
+        let values: &[f32] = bytemuck::try_cast_slice(rest).map_err(|_| Error::Misaligned)?;
+        let weights = positions.checked_mul(width).ok_or(Error::Header)?;
+        let (weights, map) = values.split_at_checked(weights).ok_or(Error::Truncated)?;
+        if positions == 0 || dim == 0 || width == 0 || width % dim != 0 || Some(map.len()) != dim.checked_mul(width) {
+            return Err(Error::Header);
+        }
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(Error::QueryNotFinite);
+        }
+        Ok(Self { positions, width, weights, map })
+    }
+
+    /// The words of a context.
+    pub fn positions(&self) -> usize {
+        self.positions
+    }
+
+    /// The length of the sums, the `WIDTH` of [`Context::query`].
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The last words of a text, between white space, as classes: the oldest first, [`END`] where the text has fewer, and
+    /// [`UNKNOWN`] for a word that has no name. `N` is [`Context::positions`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchClass`] if the model has no name for [`END`] or [`UNKNOWN`].
+    pub fn words<const N: usize>(names: &Names<'_>, text: &str) -> Result<[usize; N], Error> {
+        let unknown = names.find(UNKNOWN).ok_or(Error::NoSuchClass)?;
+        let mut context = [names.find(END).ok_or(Error::NoSuchClass)?; N];
+        for (place, word) in context.iter_mut().rev().zip(text.split_whitespace().rev()) {
+            *place = names.find(word).unwrap_or(unknown);
+        }
+        Ok(context)
+    }
+
+    /// The query of a context: classes of `model`, the oldest word first.
+    ///
+    /// # Errors
+    /// [`Error::QueryLength`] if the model, `DIM`, `WIDTH` or the number of words do not fit the file,
+    /// [`Error::NoSuchClass`] if a word is not one of the model's.
+    pub fn query<const DIM: usize, const WIDTH: usize>(
+        &self,
+        model: &Model<'_>,
+        words: &[usize],
+    ) -> Result<[f32; DIM], Error> {
+        if model.dim() != DIM || self.width != WIDTH || words.len() != self.positions {
+            return Err(Error::QueryLength);
+        }
+        let mut sums = [0.0; WIDTH];
+        for (&word, weights) in words.iter().zip(self.weights.chunks_exact(WIDTH.max(1))) {
+            let row = model.row_of_class(word).ok_or(Error::NoSuchClass)?;
+            let values = model.rows().values(row);
+            let scale = model.row_scale(row);
+            for (sums, weights) in sums.chunks_exact_mut(DIM.max(1)).zip(weights.chunks_exact(DIM.max(1))) {
+                for ((sum, weight), &value) in sums.iter_mut().zip(weights).zip(values) {
+                    *sum += weight * (f32::from(value) * scale);
+                }
+            }
+        }
+        let mut query = [0.0; DIM];
+        for (place, map) in query.iter_mut().zip(self.map.chunks_exact(WIDTH.max(1))) {
+            *place = map.iter().zip(&sums).fold(0.0, |dot, (weight, sum)| dot + weight * sum);
+        }
+        Ok(query)
+    }
+
+    /// The file for these weights and this map.
+    #[cfg(feature = "alloc")]
+    pub fn encode(positions: usize, weights: &[f32], map: &[f32]) -> alloc::vec::Vec<u8> {
+        let width = weights.len() / positions.max(1);
+        let head = [positions as u32, width as u32];
+        let mut file: alloc::vec::Vec<u8> = bytemuck::cast_slice(&head).to_vec();
+        file.extend_from_slice(bytemuck::cast_slice(weights));
+        file.extend_from_slice(bytemuck::cast_slice(map));
+        file
+    }
+}

@@ -1,0 +1,75 @@
+//! Queries of a language model: the same as the trainer's, and the promise of the model that ships.
+#![cfg(feature = "std")]
+
+use zhat::host::evaluate::{Evaluation, Method, Options};
+use zhat::host::lm::{Settings, Tokens, Trainer, Tying, Vocabulary};
+use zhat::host::{Matrix, flat_model};
+use zhat::language::Context;
+use zhat::{Error, Model, include_model};
+
+static MODEL: &[u8] = include_model!("../models/next_word.zhat");
+static CONTEXT: &[u8] = include_model!("../models/next_word.context");
+static SAMPLES: &str = include_str!("../models/next_word.txt");
+
+#[test]
+fn a_query_is_that_of_the_trained_model() {
+    let text = "the cat saw the dog\nthe dog saw the cat run\n";
+    let vocabulary = Vocabulary::from_text(text, None).unwrap();
+    let tokens = Tokens::new(text, &vocabulary).unwrap();
+    let settings = Settings { tying: Tying::Mapped { maps: 2 }, dimension: 8, context: 3, ..Settings::default() };
+    let trained = Trainer::new(settings, vocabulary.clone(), &tokens).unwrap().best();
+    let folder = tempfile::tempdir().unwrap();
+    trained.export(&vocabulary, folder.path()).unwrap();
+    let context = std::fs::read(folder.path().join("context.bin")).unwrap();
+    let context: Vec<u32> = context.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect();
+    let context = Context::from_bytes(bytemuck::cast_slice(&context), 8).unwrap();
+    let file = flat_model(&trained.rows(), trained.bias()).unwrap();
+    let model = file.model();
+    let words = trained.context(&vocabulary, "saw the dog");
+    let expected = trained.queries(&words).unwrap();
+    let words: Vec<usize> = words.iter().map(|&word| word as usize).collect();
+    let query = context.query::<8, 16>(&model, &words).unwrap();
+    for (a, b) in query.iter().zip(expected.row(0)) {
+        assert!((a - b).abs() < 0.01, "{query:?}\n{:?}", expected.row(0));
+    }
+    assert_eq!(context.query::<8, 16>(&model, &[0, 1]), Err(Error::QueryLength));
+    assert_eq!(context.query::<8, 24>(&model, &words), Err(Error::QueryLength));
+    assert_eq!(context.query::<8, 16>(&model, &[0, 1, 99]), Err(Error::NoSuchClass));
+}
+
+#[test]
+fn a_damaged_context_is_refused() {
+    assert!(Context::from_bytes(CONTEXT, 64).is_ok());
+    for (bytes, dim) in [(&CONTEXT[..0], 64), (&CONTEXT[..100], 64), (&CONTEXT[..CONTEXT.len() - 4], 64), (CONTEXT, 0)]
+    {
+        assert!(Context::from_bytes(bytes, dim).is_err());
+    }
+    assert_eq!(Context::from_bytes(CONTEXT, 63).err(), Some(Error::Header));
+    let mut words: Vec<u32> = bytemuck::cast_slice(CONTEXT).to_vec();
+    words[100] = f32::NAN.to_bits();
+    assert_eq!(Context::from_bytes(bytemuck::cast_slice(&words), 64).err(), Some(Error::QueryNotFinite));
+    words[..2].fill(u32::MAX);
+    assert!(Context::from_bytes(bytemuck::cast_slice(&words), 64).is_err());
+}
+
+#[test]
+fn estimated_probabilities_cost_less_than_a_hundredth_of_the_perplexity() {
+    let model = Model::from_bytes(MODEL).unwrap();
+    assert!(MODEL.len() < 1 << 20);
+    let context = Context::from_bytes(CONTEXT, 64).unwrap();
+    let names = model.names().unwrap();
+    let (mut queries, mut labels) = (Vec::new(), Vec::new());
+    for line in SAMPLES.lines() {
+        let (before, next) = line.rsplit_once(' ').unwrap();
+        queries.extend(context.query::<64, 128>(&model, &Context::words::<9>(names, before).unwrap()).unwrap());
+        labels.push(names.find(next).unwrap());
+    }
+    let queries = Matrix::new(queries, 64).unwrap();
+    let methods = vec![Method::Exact, Method::Moments];
+    let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+    let report = Evaluation::run(&model, None, &queries, &options).unwrap().report;
+    let perplexity = |method: &str| report.of(method).unwrap().log_loss.unwrap().exp();
+    let (exact, estimated) = (perplexity("exact"), perplexity("moments"));
+    assert!((estimated / exact - 1.0).abs() < 0.01, "{exact} {estimated}");
+    assert!(report.of("moments").unwrap().work_mean < 0.041);
+}
