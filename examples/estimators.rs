@@ -31,7 +31,7 @@ fn run() -> Result<(), Error> {
     }
     let model = Model::from_bytes(MODELS[0])?;
     let query = QueryBuffer::<12>::new(&model, &QUERY)?;
-    let mut scratch = Scratch::<WORDS, 64>::new();
+    let mut scratch = Scratch::<WORDS, 256>::new();
     let mut marks = [0; WORDS];
     let mut rng = Pcg32::new(42, 7);
     let mut buffer = HeadBuffer::<20>::new();

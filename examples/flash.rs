@@ -28,7 +28,7 @@ const CLASSES: usize = 10_000;
 const DIM: usize = 64;
 const K: usize = 8;
 const WORDS: usize = seen_words(CLASSES);
-const NODES: usize = 256;
+const ROOM: usize = 400;
 
 /// Not known to the compiler, so that nothing is computed in advance. There is no model in it: nothing is ever run.
 static FILE: [u32; 1] = [0];
@@ -47,7 +47,7 @@ fn run() -> Result<(), Error> {
     if DEPTH == 2 {
         return Ok(());
     }
-    let mut scratch = Scratch::<WORDS, NODES>::new();
+    let mut scratch = Scratch::<WORDS, ROOM>::new();
     let classifier = Classifier::new(model)?;
     black_box(classifier.classify::<K, _, _>(&query, &mut scratch)?);
     if DEPTH == 3 {

@@ -19,7 +19,7 @@ const DIM: usize = 64;
 const WIDTH: usize = 128;
 /// What `zhat inspect` says that the search needs.
 const CLASSES: usize = 8192;
-const NODES: usize = 281;
+const ROOM: usize = 353;
 
 entry!(run);
 
@@ -28,7 +28,7 @@ fn run() -> Result<(), Error> {
     let names = model.names().ok_or(Error::NoSuchClass)?;
     let context = Context::from_bytes(CONTEXT, DIM)?;
     let classifier = Classifier::new(model)?;
-    let mut scratch = Scratch::<{ seen_words(CLASSES) }, NODES>::new();
+    let mut scratch = Scratch::<{ seen_words(CLASSES) }, ROOM>::new();
     for prompt in PROMPTS.lines() {
         let words = Context::words::<POSITIONS>(names, prompt)?;
         let (values, for_query) = support::instructions_of(|| context.query::<DIM, WIDTH>(&model, &words));

@@ -63,10 +63,10 @@ impl<'m> Classifier<'m> {
     ///
     /// # Errors
     /// [`Error::Capacity`] if `WORDS` is too small for the model: see [`seen_words`](crate::seen_words).
-    pub fn classify<const K: usize, const WORDS: usize, const NODES: usize>(
+    pub fn classify<const K: usize, const WORDS: usize, const ROOM: usize>(
         &self,
         query: &Query,
-        scratch: &mut Scratch<WORDS, NODES>,
+        scratch: &mut Scratch<WORDS, ROOM>,
     ) -> Result<Prediction<K>, Error> {
         let buffers = scratch.buffers_for(&self.model)?;
         let mut list = Vec::<Candidate, K>::new();
@@ -93,10 +93,10 @@ impl<'m> Classifier<'m> {
     ///
     /// # Errors
     /// [`Error::Capacity`] as for [`Classifier::classify`]; [`Error::Budget`] if the cap leaves no row to draw.
-    pub fn sample<const WORDS: usize, const NODES: usize>(
+    pub fn sample<const WORDS: usize, const ROOM: usize>(
         &self,
         query: &Query,
-        scratch: &mut Scratch<WORDS, NODES>,
+        scratch: &mut Scratch<WORDS, ROOM>,
         rng: &mut impl Rng,
     ) -> Result<Drawn, Error> {
         draw::draw(&self.model, &self.tree, query, &self.budget, scratch.buffers_for(&self.model)?, rng)
@@ -107,10 +107,10 @@ impl<'m> Classifier<'m> {
     /// # Errors
     /// [`Error::Capacity`] if the scratch memory is too small, [`Error::NoBounds`] if the model was written without
     /// bounds.
-    pub fn certified_log_z<const WORDS: usize, const NODES: usize>(
+    pub fn certified_log_z<const WORDS: usize, const ROOM: usize>(
         &self,
         query: &Query,
-        scratch: &mut Scratch<WORDS, NODES>,
+        scratch: &mut Scratch<WORDS, ROOM>,
     ) -> Result<(f32, f32), Error> {
         let buffers = scratch.buffers_for(&self.model)?;
         self.check_bounds()?;
@@ -124,10 +124,10 @@ impl<'m> Classifier<'m> {
     ///
     /// # Errors
     /// As [`Classifier::certified_log_z`].
-    pub fn certain_top<const K: usize, const WORDS: usize, const NODES: usize>(
+    pub fn certain_top<const K: usize, const WORDS: usize, const ROOM: usize>(
         &self,
         query: &Query,
-        scratch: &mut Scratch<WORDS, NODES>,
+        scratch: &mut Scratch<WORDS, ROOM>,
     ) -> Result<(Vec<Candidate, K>, Work), Error> {
         self.check_bounds()?;
         let mut list = Vec::new();

@@ -34,12 +34,12 @@ pub struct Prediction<const K: usize> {
     /// The interval's half width in ln Z, for 95 % of the queries; zero where the answer is exact.
     pub margin: f32,
     z: LogSum,
-    unopened: u32,
+    room: u32,
 }
 
 impl<const K: usize> Prediction<K> {
     pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work) -> Self {
-        Self { top: ranked(top, &z), work, far_share: 0.0, margin: 0.0, z, unopened: 0 }
+        Self { top: ranked(top, &z), work, far_share: 0.0, margin: 0.0, z, room: 0 }
     }
 
     pub(crate) fn estimated(top: &[Candidate], z: LogSum, fields: &Fields, settings: &Settings) -> Self {
@@ -50,7 +50,7 @@ impl<const K: usize> Prediction<K> {
             far_share,
             margin: settings.margin(far_share),
             z,
-            unopened: fields.unopened as u32,
+            room: fields.room as u32,
         }
     }
 
@@ -70,9 +70,9 @@ impl<const K: usize> Prediction<K> {
         (p / factor, (p * factor).min(1.0))
     }
 
-    /// Nodes on the frontier when the search ended: what a [`Scratch`](crate::Scratch) needs room for.
-    pub fn unopened(&self) -> u32 {
-        self.unopened
+    /// Words of the frontier that the search used: the `ROOM` of a [`Scratch`](crate::Scratch) that is enough for it.
+    pub fn room(&self) -> u32 {
+        self.room
     }
 
     /// The probability of any class: one more dot product.

@@ -10,7 +10,7 @@ use zhat::{Budget, Classifier, Error, QueryBuffer, Scratch, exact, seen_words};
 
 const D: usize = 12;
 const N: usize = 700;
-type Memory = Scratch<{ seen_words(N) }, 512>;
+type Memory = Scratch<{ seen_words(N) }, 2048>;
 
 /// A small generator of its own, so that a failure names its seed and nothing else.
 struct Random(u64);
@@ -177,7 +177,7 @@ fn errors_and_intervals_are_what_the_builder_says() {
             let off = answer.log_z() - truth.log_z;
             covered += usize::from(off.abs() <= answer.margin);
             errors += off.exp_m1().abs() / truths.len() as f32;
-            assert!(answer.unopened() <= settings.frontier + settings.frontier / 2);
+            assert!(answer.room() <= settings.frontier + settings.frontier / 2);
         }
         assert!(covered * 100 >= truths.len() * 88, "{covered} of {}", truths.len());
         assert!(errors < 0.05, "{errors}");
@@ -231,7 +231,7 @@ fn odd_layers_build_and_answer() {
             let model = built.model.model();
             let classifier = Classifier::new(model).expect("an index");
             let query = QueryBuffer::<4>::new(&model, &vec![0.01; cols]).expect("valid");
-            let answer = classifier.classify::<2, _, _>(&query, &mut Scratch::<8, 64>::new()).expect("fits");
+            let answer = classifier.classify::<2, _, _>(&query, &mut Scratch::<8, 512>::new()).expect("fits");
             let truth = exact::<1>(&model, &query).log_z();
             assert!((answer.log_z() - truth).abs() < 3.0, "{name}: {} {truth}", answer.log_z());
         }

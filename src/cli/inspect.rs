@@ -100,7 +100,7 @@ fn text(d: &Description) -> String {
     let needs = &d.needs;
     let _ = writeln!(
         text,
-        "needs     {} of flash, {} of RAM (room for {} nodes)",
+        "needs     {} of flash, {} of RAM ({} words for nodes)",
         bytes(needs.flash),
         bytes(needs.ram),
         needs.frontier

@@ -12,11 +12,11 @@ use crate::tree::Tree;
 /// ln of what Z is at least and at most.
 pub(crate) fn interval(tree: &Tree<'_>, query: &Query, found: &Found<'_>) -> Result<(f32, f32), Error> {
     if !found.overflow.is_zero() {
-        return Err(Error::Capacity(found.frontier.len() as u32 + 1));
+        return Err(Error::Capacity(found.frontier.room() as u32 + 1));
     }
     let (mut low, mut high) = (found.near, found.near);
     for unopened in found.frontier.iter() {
-        let node = unopened.node as usize;
+        let node = unopened.node;
         let span = tree.span(node);
         let mass = tree.mass_of(unopened.priority, node);
         let score = tree.score_of(mass, node, &found.spread);

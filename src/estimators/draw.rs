@@ -66,6 +66,11 @@ impl<R: Rng> Offer for Reservoir<'_, R> {
     fn offer(&mut self, _: &Model<'_>, row: usize, score: Log2) {
         Reservoir::offer(self, row, score);
     }
+
+    // Every row takes part.
+    fn threshold(&self) -> Log2 {
+        Log2::MIN
+    }
 }
 
 /// Draws a class.
@@ -84,7 +89,7 @@ pub(crate) fn draw<R: Rng>(
     let found = best_first(model, tree, query, &search, buffers, &mut reservoir);
     let mut in_node = false;
     for unopened in found.frontier.iter() {
-        let node = unopened.node as usize;
+        let node = unopened.node;
         let mass = tree.mass_of(unopened.priority, node).saturating_add(far_factor(model));
         if let Some(mass) = unseen_mass(&found, &tree.span(node), mass) {
             in_node |= reservoir.offer(node, mass);

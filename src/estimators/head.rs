@@ -79,11 +79,11 @@ impl<const K: usize> Default for HeadBuffer<K> {
 /// # Errors
 /// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree, and
 /// [`Error::Capacity`] if `WORDS` is too small for the model.
-pub fn retrieve<'h, const K: usize, const WORDS: usize, const NODES: usize>(
+pub fn retrieve<'h, const K: usize, const WORDS: usize, const ROOM: usize>(
     model: &Model<'_>,
     query: &Query,
     budget: &Budget,
-    scratch: &mut Scratch<WORDS, NODES>,
+    scratch: &mut Scratch<WORDS, ROOM>,
     buffer: &'h mut HeadBuffer<K>,
 ) -> Result<Head<'h>, Error> {
     let HeadBuffer { candidates, rows } = buffer;

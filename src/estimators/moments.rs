@@ -11,7 +11,7 @@ use crate::format::Model;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 pub(crate) use crate::search::Found;
-use crate::search::{Budget, Buffers, Scratch, Work, best_first};
+use crate::search::{Budget, Buffers, FAMILY, OPENED, Scratch, Work, best_first};
 use crate::tree::Tree;
 
 /// Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
@@ -21,11 +21,11 @@ use crate::tree::Tree;
 /// # Errors
 /// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree, and
 /// [`Error::Capacity`] if `WORDS` is too small for the model.
-pub fn moments<const WORDS: usize, const NODES: usize>(
+pub fn moments<const WORDS: usize, const ROOM: usize>(
     model: &Model<'_>,
     query: &Query,
     budget: &Budget,
-    scratch: &mut Scratch<WORDS, NODES>,
+    scratch: &mut Scratch<WORDS, ROOM>,
 ) -> Result<Estimate, Error> {
     let tree = model.tree().ok_or(Error::NoIndex)?;
     budget.check(tree.top())?;
@@ -53,8 +53,8 @@ pub(crate) struct Fields {
     pub near: LogSum,
     pub far: LogSum,
     pub work: Work,
-    /// Unopened nodes at the end.
-    pub unopened: usize,
+    /// Words of the frontier.
+    pub room: usize,
 }
 
 pub(crate) fn fields(
@@ -68,22 +68,48 @@ pub(crate) fn fields(
 ) -> Fields {
     let found = best_first(model, tree, query, budget, buffers, top);
     let far = far_field(tree, &found, far_factor);
-    Fields { near: found.near, far, work: found.work, unopened: found.frontier.len() }
+    Fields { near: found.near, far, work: found.work, room: found.frontier.room() }
 }
 
 /// Σ over the unopened nodes.
 pub(super) fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> LogSum {
     let mut far = LogSum::new();
-    for unopened in found.frontier.iter() {
-        let span = tree.span(unopened.node as usize);
-        let seen = found.seen.count(span.first_row, span.rows);
-        let mass = tree.mass_of(unopened.priority, unopened.node as usize).saturating_add(factor);
-        if seen == 0 {
-            far.add(mass);
-        } else {
-            far.add_part(mass, span.rows.saturating_sub(seen) as u32, span.rows as u32);
+    let mut masses = [0; FAMILY];
+    for (first, priorities) in found.frontier.families() {
+        // First all of them, then those are taken out of which a row was scored. (An inner node that was opened without
+        // that has a mass of next to nothing here, since its priority is gone.)
+        for ((mass, &priority), gain) in masses.iter_mut().zip(priorities).zip(tree.gains_from(first)) {
+            *mass = Log2::from_bits(priority as i32).saturating_sub(gain).saturating_add(factor).to_bits();
         }
+        let touched = touched(tree, found, first, priorities.len());
+        let mut len = priorities.len().min(FAMILY);
+        for i in (0..len).rev() {
+            if touched >> i & 1 == 0 {
+                continue;
+            }
+            let whole = masses.get(i).copied().unwrap_or(0);
+            if priorities.get(i).is_some_and(|&priority| priority as i32 != OPENED) {
+                let span = tree.span(first + i);
+                let seen = found.seen.count(span.first_row, span.rows);
+                far.add_part(Log2::from_bits(whole), span.rows.saturating_sub(seen) as u32, span.rows as u32);
+            }
+            len -= 1;
+            masses.swap(i, len);
+        }
+        far.add_all(masses.get(..len).unwrap_or(&[]));
     }
     far.add_sum(&found.overflow);
     far
+}
+
+/// A bit for each node of a family that has a row that was scored. The rows of a family are consecutive, so that one walk
+/// over them is enough.
+#[inline(never)]
+fn touched(tree: &Tree<'_>, found: &Found<'_>, first: usize, nodes: usize) -> u32 {
+    let end_of = |node: usize| {
+        let span = tree.span(node);
+        span.first_row.saturating_add(span.rows)
+    };
+    let last = first.saturating_add(nodes).saturating_sub(1);
+    found.seen.touched(tree.span(first).first_row, end_of(last), (first..=last).map(end_of))
 }

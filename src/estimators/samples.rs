@@ -48,12 +48,12 @@ use crate::tree::{Span, Tree};
 /// # Errors
 /// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree and the samples,
 /// and [`Error::Capacity`] if `WORDS` is too small for the model.
-pub fn moments_with_samples<const WORDS: usize, const NODES: usize>(
+pub fn moments_with_samples<const WORDS: usize, const ROOM: usize>(
     model: &Model<'_>,
     query: &Query,
     budget: &Budget,
     samples: usize,
-    scratch: &mut Scratch<WORDS, NODES>,
+    scratch: &mut Scratch<WORDS, ROOM>,
     rng: &mut impl Rng,
 ) -> Result<Estimate, Error> {
     with_buffers(model, query, budget, samples, scratch.buffers_for(model)?, rng)
@@ -124,8 +124,8 @@ impl<'t, 'm> Proposal<'t, 'm> {
     }
 
     /// A node's span, its unscored rows, and the share of each of them.
-    fn node(&self, found: &Found<'_>, unopened: &Unopened) -> (Span, u64, u64) {
-        let span = self.tree.span(unopened.node as usize);
+    fn node(&self, found: &Found<'_>, unopened: Unopened) -> (Span, u64, u64) {
+        let span = self.tree.span(unopened.node);
         let unseen = span.rows.saturating_sub(found.seen.count(span.first_row, span.rows)) as u64;
         let mass = sampling_mass(self.tree, found, unopened);
         let row = mass.saturating_sub(self.largest).saturating_sub(Log2::of(span.rows as u64));
@@ -177,7 +177,7 @@ impl<'t, 'm> Proposal<'t, 'm> {
 }
 
 /// What the rows of a node should have of the samples, together.
-fn sampling_mass(tree: &Tree<'_>, found: &Found<'_>, unopened: &Unopened) -> Log2 {
-    let node = unopened.node as usize;
+fn sampling_mass(tree: &Tree<'_>, found: &Found<'_>, unopened: Unopened) -> Log2 {
+    let node = unopened.node;
     tree.sampling_mass(node, tree.mass_of(unopened.priority, node), &found.spread)
 }

@@ -26,6 +26,9 @@ impl Candidate {
 /// What a search shows every row that it scores.
 pub(crate) trait Offer {
     fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2);
+
+    /// What a score has to reach to be looked at.
+    fn threshold(&self) -> Log2;
 }
 
 /// The best `capacity` candidates of those offered.
@@ -40,11 +43,6 @@ impl<'a> Top<'a> {
         list.clear();
         let threshold = if list.capacity() == 0 { Log2::MAX } else { Log2::MIN };
         Self { list, threshold }
-    }
-
-    /// What a score has to reach to be among the best.
-    pub fn threshold(&self) -> Log2 {
-        self.threshold
     }
 
     /// Offers the rows from `first` on, with the bits of their scores.
@@ -99,6 +97,11 @@ impl Offer for Top<'_> {
             self.insert(model, row, score);
         }
     }
+
+    #[inline]
+    fn threshold(&self) -> Log2 {
+        self.threshold
+    }
 }
 
 /// For a search of which only the sums are wanted.
@@ -107,4 +110,8 @@ pub(crate) struct Nothing;
 impl Offer for Nothing {
     #[inline]
     fn offer(&mut self, _: &Model<'_>, _: usize, _: Log2) {}
+
+    fn threshold(&self) -> Log2 {
+        Log2::MAX
+    }
 }

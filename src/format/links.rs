@@ -22,9 +22,14 @@ impl<'a> Links<'a> {
     /// The rows that `row` leads to.
     #[inline]
     pub fn of(&self, row: usize) -> impl Iterator<Item = usize> + 'a {
-        let Self { list, per_row } = *self;
-        let first = row.saturating_mul(per_row);
-        (first..first.saturating_add(per_row)).filter_map(move |place| list.get(place))
+        let first = row.saturating_mul(self.per_row);
+        let places = first..first.saturating_add(self.per_row);
+        // One of the two is empty: what the numbers are is asked once, not for each of them.
+        let (short, long) = match self.list {
+            Indices::Short(list) => (list.get(places).unwrap_or(&[]), &[][..]),
+            Indices::Long(list) => (&[][..], list.get(places).unwrap_or(&[])),
+        };
+        short.iter().map(|&row| usize::from(row)).chain(long.iter().map(|&row| row as usize))
     }
 
     pub(super) fn check(&self, rows: usize) -> bool {

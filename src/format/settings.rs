@@ -13,7 +13,7 @@ pub struct Settings {
     pub far_factor: Log2,
     /// Scores are divided by this before they become probabilities.
     pub temperature: f32,
-    /// Room for unopened nodes that no calibration query went beyond.
+    /// The `ROOM` of a [`Scratch`](crate::Scratch) that is enough, by what calibration queries took.
     pub frontier: u32,
     /// log₂ Σ exp bias: the answer to a query of zeros, which no prediction has to guess.
     pub log_z_of_zero: Log2,

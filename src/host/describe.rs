@@ -113,7 +113,7 @@ pub struct Needs {
     pub flash: usize,
     /// RAM for a query.
     pub ram: usize,
-    /// Room for unopened nodes.
+    /// Words for the frontier of a search.
     pub frontier: u32,
     /// Estimated Cortex-M4 instructions of a mean query; see [`cost`].
     pub instructions_mean: Option<u64>,

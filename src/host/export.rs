@@ -39,14 +39,14 @@ pub const DIM: usize = {dim};
 /// another one to `Classifier::with_budget`.
 pub const BUDGET: zhat::Budget = zhat::Budget {{ cap: {cap}, epsilon: {epsilon:?}, expand: {expand} }};
 
-/// Room for unopened nodes: a quarter more than any calibration query needed.
-pub const NODES: usize = {nodes};
+/// Words for the nodes of a search: a quarter more than any calibration query needed.
+pub const ROOM: usize = {nodes};
 
 /// A query: d, rounded up to whole words.
 pub type Query = zhat::QueryBuffer<{stride}>;
 
 /// The memory of a search.
-pub type Scratch = zhat::Scratch<{{ zhat::seen_words(CLASSES) }}, NODES>;
+pub type Scratch = zhat::Scratch<{{ zhat::seen_words(CLASSES) }}, ROOM>;
 "#
     )
 }

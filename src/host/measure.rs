@@ -1,6 +1,5 @@
 //! How far the classifier's answers are from the exact ones, on given queries.
 
-use heapless::binary_heap::{BinaryHeap, Max};
 use rayon::prelude::*;
 
 use super::Matrix;
@@ -11,12 +10,11 @@ use crate::format::Model;
 use crate::math::Log2;
 use crate::prediction::Prediction;
 use crate::rows::QueryBuffer;
-use crate::search::{Budget, Buffers, Unopened};
+use crate::search::{Budget, Buffers};
+use crate::tree::Tree;
 
 /// The widest query of any model.
 const WIDEST: usize = crate::kernels::MAX_DIM;
-/// More unopened nodes than any search on a host leaves.
-const FRONTIER: usize = 1 << 14;
 
 /// The exact answer to a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +29,7 @@ pub struct Truth {
 pub struct HostScratch {
     pub(super) query: Box<QueryBuffer<WIDEST>>,
     pub(super) seen: Vec<u32>,
-    pub(super) frontier: Box<BinaryHeap<Unopened, Max, FRONTIER>>,
+    pub(super) frontier: Vec<u32>,
 }
 
 impl HostScratch {
@@ -40,7 +38,8 @@ impl HostScratch {
         Self {
             query: Box::new(QueryBuffer::empty()),
             seen: vec![0; crate::seen_words(model.classes())],
-            frontier: Box::default(),
+            // Enough for every node, each in a family of its own.
+            frontier: vec![0; 6 * model.tree().map_or(0, Tree::len)],
         }
     }
 }
@@ -71,8 +70,8 @@ pub struct Outcome {
     pub best: Log2,
     /// Row-equivalents.
     pub work: u32,
-    /// Unopened nodes at the end.
-    pub unopened: u32,
+    /// Words of the frontier.
+    pub room: u32,
 }
 
 impl Outcome {
@@ -90,15 +89,15 @@ pub fn outcomes(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<
     let tree = model.tree().ok_or(Error::NoIndex)?;
     each_query(model, queries, |_, HostScratch { query, seen, frontier }| {
         let mut list = heapless::Vec::<Candidate, 1>::new();
-        let buffers = Buffers { seen, frontier: &mut **frontier };
-        let Fields { near, far, work, unopened } =
+        let buffers = Buffers { seen, frontier };
+        let Fields { near, far, work, room } =
             moments::fields(model, tree, query, budget, Log2::default(), buffers, &mut Top::new(&mut list));
         Outcome {
             near: near.ln(),
             far: far.ln(),
             best: list.first().map_or(Log2::MIN, |candidate| candidate.score),
             work: work.row_equivalents(),
-            unopened: unopened as u32,
+            room: room as u32,
         }
     })
 }
@@ -135,7 +134,7 @@ pub(super) fn classify<const K: usize>(
     budget.check(tree.top())?;
     let HostScratch { query, seen, frontier } = scratch;
     let mut list = heapless::Vec::<Candidate, K>::new();
-    let buffers = Buffers { seen, frontier: &mut **frontier };
+    let buffers = Buffers { seen, frontier };
     let fields = moments::fields(model, tree, query, budget, settings.far_factor, buffers, &mut Top::new(&mut list));
     let mut z = fields.near;
     z.add_sum(&fields.far);

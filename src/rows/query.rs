@@ -64,7 +64,7 @@ impl<const D: usize> QueryBuffer<D> {
     /// # Errors
     /// As [`QueryBuffer::new`]; the buffer is then of no use until the next successful call.
     pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
-        (self as &mut Query).fill(model, query.len(), &|column| query[column])
+        (self as &mut Query).fill(model, query.len(), &|first, columns| copy(query, first, columns, |&value| value))
     }
 
     /// Takes a query that is already int8, with its scale: the value of a column is `query[column] · scale`.
@@ -73,7 +73,8 @@ impl<const D: usize> QueryBuffer<D> {
     /// As [`QueryBuffer::new`].
     pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32) -> Result<Self, Error> {
         let mut buffer = Self::empty();
-        (&mut buffer as &mut Query).fill(model, query.len(), &|column| f32::from(query[column]) * scale)?;
+        let read: &Read<'_> = &|first, columns| copy(query, first, columns, |&value| f32::from(value) * scale);
+        (&mut buffer as &mut Query).fill(model, query.len(), read)?;
         Ok(buffer)
     }
 }
@@ -125,7 +126,7 @@ impl Query {
         f32::from(value) * (power_of_two(-self.exponent) * core::f32::consts::LN_2)
     }
 
-    fn fill(&mut self, model: &Model<'_>, len: usize, value: &dyn Fn(usize) -> f32) -> Result<(), Error> {
+    fn fill(&mut self, model: &Model<'_>, len: usize, read: &Read<'_>) -> Result<(), Error> {
         let stride = model.rows().stride();
         if len != model.dim() {
             return Err(Error::QueryLength);
@@ -133,15 +134,18 @@ impl Query {
         let Some(values) = self.values.get_mut(..stride) else {
             return Err(Error::Capacity(stride as u32));
         };
-        let mut largest = 0.0_f32;
-        for column in 0..len {
-            let magnitude = value(column).abs();
-            if !magnitude.is_finite() {
-                return Err(Error::QueryNotFinite);
+        let mut columns = [0.0; AT_A_TIME];
+        // The bits of a float without its sign are in the order of its magnitude, infinity and NaN above all others.
+        let mut largest = 0;
+        for first in (0..len).step_by(AT_A_TIME) {
+            for value in read(first, &mut columns) {
+                largest = largest.max(value.abs().to_bits());
             }
-            largest = largest.max(magnitude);
         }
-        let largest = largest * core::f32::consts::LOG2_E;
+        if largest >= f32::INFINITY.to_bits() {
+            return Err(Error::QueryNotFinite);
+        }
+        let largest = f32::from_bits(largest) * core::f32::consts::LOG2_E;
         let limit = kernels::max_query(stride);
         // A product of dot and scale has at most 47 bits. Where 31 of them are behind the point, nothing is gained by
         // more: the query then uses fewer bits.
@@ -149,14 +153,16 @@ impl Query {
         let exponent = floor_log2(f32::from(limit) / largest).clamp(-100, 100).min(unit + 31);
         let factor = core::f32::consts::LOG2_E * power_of_two(exponent);
         let mut squares = 0u64;
-        for column in 0..len {
-            let scaled = value(column) * factor;
-            // Truncation after half a step is the rounding that every platform has in two instructions.
-            let rounded = (scaled + if scaled < 0.0 { -0.5 } else { 0.5 }) as i32;
-            let rounded = rounded.clamp(-i32::from(limit), i32::from(limit));
-            squares += rounded.unsigned_abs() as u64 * rounded.unsigned_abs() as u64;
-            if let Some(slot) = values.get_mut(kernels::query_slot(column)) {
-                *slot = rounded as i16;
+        for (block, slots) in values.chunks_mut(AT_A_TIME).enumerate() {
+            for (column, value) in read(block * AT_A_TIME, &mut columns).iter().enumerate() {
+                let scaled = value * factor;
+                // Truncation after half a step is the rounding that every platform has in two instructions.
+                let rounded = (scaled + if scaled < 0.0 { -0.5 } else { 0.5 }) as i32;
+                let rounded = rounded.clamp(-i32::from(limit), i32::from(limit));
+                squares += u64::from(rounded.unsigned_abs()) * u64::from(rounded.unsigned_abs());
+                if let Some(slot) = slots.get_mut(kernels::query_slot(column)) {
+                    *slot = rounded as i16;
+                }
             }
         }
         self.norm = float::sqrt(squares as f32) * power_of_two(-exponent) * core::f32::consts::LN_2;
@@ -177,6 +183,20 @@ impl Query {
         self.len = stride as u32;
         Ok(())
     }
+}
+
+/// Columns that are read at a time: a multiple of the columns that [`kernels::query_slot`] keeps together.
+const AT_A_TIME: usize = 16;
+
+/// Reads columns from the one given on into the memory, and returns those that there are.
+type Read<'a> = dyn for<'c> Fn(usize, &'c mut [f32; AT_A_TIME]) -> &'c [f32] + 'a;
+
+#[inline]
+fn copy<'c, T>(query: &[T], first: usize, columns: &'c mut [f32; AT_A_TIME], value: impl Fn(&T) -> f32) -> &'c [f32] {
+    let rest = query.get(first..).unwrap_or(&[]);
+    let len = rest.len().min(AT_A_TIME);
+    columns.iter_mut().zip(rest).for_each(|(column, x)| *column = value(x));
+    columns.get(..len).unwrap_or(&[])
 }
 
 /// 2^`exponent` for what f32 holds as normal numbers.

@@ -103,7 +103,7 @@ impl<'a> RowTable<'a> {
         let mut at = first;
         while at < end {
             let rows = BLOCK.min(end - at);
-            self.score_block(at, query, &mut scores[..rows]);
+            self.scores(at, query, &mut scores[..rows]);
             each(at, &scores[..rows]);
             at += rows;
         }
@@ -111,7 +111,7 @@ impl<'a> RowTable<'a> {
 
     /// The scores of the rows from `first` on.
     #[inline(never)]
-    fn score_block(&self, first: usize, query: &Query, scores: &mut [i32]) {
+    pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         let values = self.values.get(first * self.stride..).unwrap_or(&[]);
         kernels::dot_rows(values, query.values(), scores);
         let scales = self.scales.get(first..).unwrap_or(&[]);

@@ -29,6 +29,11 @@ impl BestRows {
         Self { list: [none; Budget::MAX_EXPAND as usize], len, worst: 0, threshold, waiting: false }
     }
 
+    /// What a score has to exceed to be among them.
+    pub fn threshold(&self) -> Log2 {
+        self.threshold
+    }
+
     #[inline]
     pub fn offer(&mut self, row: usize, score: Log2) {
         if score > self.threshold {

@@ -1,23 +1,24 @@
 //! The search itself.
 
+use core::hint::cold_path;
+
 use super::best::BestRows;
-use super::frontier::Unopened;
-use super::{Budget, Buffers, Frontier, Seen, Work};
+use super::{Budget, Buffers, FAMILY, Frontier, Seen, Unopened, Work};
 use crate::estimators::top::Offer;
 use crate::format::Model;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 use crate::tree::{Spread, Tree};
 
-/// Rows that are gathered before they are scored in pairs.
-const BATCH: usize = 16;
+/// Rows or nodes that are scored at a time.
+const BLOCK: usize = FAMILY;
 
 /// What a search leaves: everything is either in `near` or in one of the unopened nodes.
 pub(crate) struct Found<'a> {
     /// The sum over the rows that were scored.
     pub near: LogSum,
     /// The nodes that were not opened.
-    pub frontier: &'a mut Frontier,
+    pub frontier: Frontier<'a>,
     /// Unopened nodes that the frontier had no room for.
     pub overflow: LogSum,
     /// The rows that were scored.
@@ -36,7 +37,6 @@ pub(crate) fn best_first<'s>(
     buffers: Buffers<'s>,
     top: &mut impl Offer,
 ) -> Found<'s> {
-    buffers.frontier.clear();
     let mut search = Search {
         model,
         tree,
@@ -44,8 +44,9 @@ pub(crate) fn best_first<'s>(
         spread: tree.spread_of(query),
         top,
         best: BestRows::new(if model.links().is_some() { budget.expand } else { 0 }),
+        threshold: Log2::MIN,
         seen: Seen::new(buffers.seen),
-        frontier: buffers.frontier,
+        frontier: Frontier::new(buffers.frontier),
         near: LogSum::new(),
         far: LogSum::new(),
         overflow: LogSum::new(),
@@ -54,6 +55,7 @@ pub(crate) fn best_first<'s>(
         rows: 0,
         nodes: 0,
         watch_far: budget.epsilon > 0.0,
+        scores: [0; BLOCK],
     };
     search.run(budget.epsilon);
     Found {
@@ -73,8 +75,10 @@ struct Search<'a, 'm, 's, T> {
     spread: Spread,
     top: &'a mut T,
     best: BestRows,
+    /// What a score has to reach for `best` or `top` to look at it.
+    threshold: Log2,
     seen: Seen<'s>,
-    frontier: &'s mut Frontier,
+    frontier: Frontier<'s>,
     near: LogSum,
     /// The predicted mass of the frontier; kept only where ε asks for it.
     far: LogSum,
@@ -84,6 +88,8 @@ struct Search<'a, 'm, 's, T> {
     rows: usize,
     nodes: usize,
     watch_far: bool,
+    /// The bits of the scores of one block.
+    scores: [i32; BLOCK],
 }
 
 impl<T: Offer> Search<'_, '_, '_, T> {
@@ -100,7 +106,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             if self.watch_far && !self.near.is_zero() && self.near.share_of_sum(&self.far) <= epsilon {
                 return;
             }
-            let Some(&next) = self.frontier.peek() else {
+            let Some(next) = self.frontier.peek() else {
                 return;
             };
             if !self.open(next) {
@@ -111,17 +117,17 @@ impl<T: Offer> Search<'_, '_, '_, T> {
 
     /// Opens the node on top of the frontier; false, and nothing done, if there is not enough left for it.
     fn open(&mut self, next: Unopened) -> bool {
-        let span = self.tree.span(next.node as usize);
+        let span = self.tree.span(next.node);
         let new = span.rows.saturating_sub(self.seen.count(span.first_row, span.rows));
         if self.left < if span.is_leaf() { new } else { span.children } {
             return false;
         }
         self.frontier.pop();
         if self.watch_far {
-            self.far.subtract(self.tree.mass_of(next.priority, next.node as usize));
+            self.far.subtract(self.tree.mass_of(next.priority, next.node));
         }
         if span.is_leaf() {
-            self.score_leaf(span.first_row, span.rows);
+            self.score_leaf(span.first_row, span.rows, new);
         } else {
             self.predict(span.first_child, span.children);
         }
@@ -132,25 +138,40 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     fn predict(&mut self, first: usize, count: usize) {
         self.left = self.left.saturating_sub(count);
         self.nodes += count;
-        let Self { tree, query, spread, frontier, far, overflow, watch_far, .. } = self;
-        tree.for_each_mass(first, count, query, spread, |node, mass| {
-            let priority = tree.priority_of(mass, node);
-            if frontier.push(Unopened { priority, node: node as u32 }).is_err() {
-                overflow.add(mass);
+        for (at, count) in blocks(first, count) {
+            let Some(masses) = self.scores.get_mut(..count) else {
+                return;
+            };
+            self.tree.masses(at, self.query, &self.spread, masses);
+            if self.watch_far {
+                self.far.add_all(masses);
             }
-            if *watch_far {
-                far.add(mass);
+            self.tree.add_gains(at, masses);
+            if !self.frontier.push(at, masses) {
+                for (i, &priority) in masses.iter().enumerate() {
+                    self.overflow.add(self.tree.mass_of(Log2::from_bits(priority), at + i));
+                }
             }
-        });
+        }
     }
 
-    /// Scores the rows of a leaf that were not reached before.
-    fn score_leaf(&mut self, first: usize, count: usize) {
-        let mut batch = Batch::default();
-        for row in first..first.saturating_add(count).min(self.model.classes()) {
-            self.gather(&mut batch, row);
+    /// Scores the rows of a leaf, `new` of which were not reached before.
+    fn score_leaf(&mut self, first: usize, count: usize, new: usize) {
+        if new < count {
+            let mut batch = Batch::default();
+            for row in first..first.saturating_add(count).min(self.model.classes()) {
+                self.gather(&mut batch, row);
+            }
+            return self.score(&mut batch);
         }
-        self.score(&mut batch);
+        // Most leaves: one sequential read.
+        self.seen.insert_all(first, count);
+        for (at, count) in blocks(first, count) {
+            if let Some(scores) = self.scores.get_mut(..count) {
+                self.model.rows().scores(at, self.query, scores);
+                self.take(count, |i| at + i);
+            }
+        }
     }
 
     /// Scores the rows that a row leads to, as far as the budget goes.
@@ -172,7 +193,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     #[inline]
     fn gather(&mut self, batch: &mut Batch, row: usize) {
         if self.seen.insert(row) {
-            if batch.len == BATCH {
+            if batch.len == BLOCK {
                 self.score(batch);
             }
             if let Some(place) = batch.rows.get_mut(batch.len) {
@@ -185,32 +206,44 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     /// Scores the batch, two rows for each load of the query, and empties it.
     fn score(&mut self, batch: &mut Batch) {
         let rows = batch.rows.get(..batch.len).unwrap_or(&[]);
-        self.left = self.left.saturating_sub(rows.len());
-        self.rows += rows.len();
-        let mut pairs = rows.chunks_exact(2);
-        for pair in &mut pairs {
-            let pair = [pair[0] as usize, pair[1] as usize];
-            let scores = self.model.rows().score_pair(pair, self.query);
-            self.take(pair[0], scores[0]);
-            self.take(pair[1], scores[1]);
+        for (pair, places) in rows.chunks(2).zip(self.scores.chunks_mut(2)) {
+            // The last of an odd number goes with itself.
+            if let (&[first, ..], &[.., last]) = (pair, pair) {
+                let scores = self.model.rows().score_pair([first as usize, last as usize], self.query);
+                places.iter_mut().zip(scores).for_each(|(place, score)| *place = score.to_bits());
+            }
         }
-        if let &[row] = pairs.remainder() {
-            let score = self.model.rows().score(row as usize, self.query);
-            self.take(row as usize, score);
-        }
+        self.take(rows.len(), |i| rows.get(i).map_or(0, |&row| row as usize));
         batch.len = 0;
     }
 
+    /// Counts the first scores of the block in, which are of these rows.
     #[inline]
-    fn take(&mut self, row: usize, score: Log2) {
-        self.near.add(score);
-        self.best.offer(row, score);
-        self.top.offer(self.model, row, score);
+    fn take(&mut self, count: usize, row_of: impl Fn(usize) -> usize) {
+        self.left = self.left.saturating_sub(count);
+        self.rows += count;
+        let scores = self.scores.get(..count).unwrap_or(&[]);
+        self.near.add_all(scores);
+        for (i, &bits) in scores.iter().enumerate() {
+            let score = Log2::from_bits(bits);
+            if score >= self.threshold {
+                cold_path();
+                self.best.offer(row_of(i), score);
+                self.top.offer(self.model, row_of(i), score);
+                self.threshold = self.best.threshold().min(self.top.threshold());
+            }
+        }
     }
+}
+
+/// `first..first + count` in blocks: the first of each, and how many.
+fn blocks(first: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
+    let end = first.saturating_add(count);
+    (first..end).step_by(BLOCK).map(move |at| (at, BLOCK.min(end - at)))
 }
 
 #[derive(Default)]
 struct Batch {
-    rows: [u32; BATCH],
+    rows: [u32; BLOCK],
     len: usize,
 }

@@ -7,8 +7,7 @@
 //!
 //! [`Bounds`]: crate::tree::Bounds
 
-use super::frontier::Unopened;
-use super::{Buffers, Work};
+use super::{Buffers, Frontier, Work};
 use crate::estimators::top::{Offer, Top};
 use crate::format::Model;
 use crate::math::Log2;
@@ -22,8 +21,7 @@ pub(crate) fn certain_top(
     buffers: Buffers<'_>,
     top: &mut Top<'_>,
 ) -> Work {
-    let frontier = buffers.frontier;
-    frontier.clear();
+    let mut frontier = Frontier::new(buffers.frontier);
     let (mut rows, mut nodes) = (0, 0);
     let mut scan = |span: Span, top: &mut Top<'_>| {
         rows += span.rows;
@@ -35,15 +33,17 @@ pub(crate) fn certain_top(
         tree.nodes().for_each_score(first, count, query, |node, score| {
             let span = tree.span(node);
             let bound = Log2::from_nats(tree.bounds(node).best(score, span.rows, query));
-            if frontier.push(Unopened { priority: bound, node: node as u32 }).is_err() {
+            // One by one: certainty costs so much that memory for families of one does not matter.
+            if !frontier.push(node, &[bound.to_bits()]) {
                 scan(span, top);
             }
         });
         // Leaves are dealt with here; an inner node goes round the loop for its children.
         loop {
-            match frontier.pop() {
+            match frontier.peek() {
                 Some(next) if next.priority >= top.threshold() => {
-                    let span = tree.span(next.node as usize);
+                    frontier.pop();
+                    let span = tree.span(next.node);
                     // The second condition only ever fails in a damaged tree that was trusted, and ends it.
                     if !span.is_leaf() && nodes <= tree.len() {
                         (first, count) = (span.first_child, span.children);

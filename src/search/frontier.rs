@@ -1,16 +1,256 @@
-//! The unopened nodes, the one with the largest predicted mass first.
-
-use heapless::binary_heap::{BinaryHeapView, Max};
+//! The unopened nodes, the one that is most worth opening first.
+//!
+//! Children of a node are predicted together, and most of them are never opened. So a family stays together, in the order
+//! of the file, and only families are kept in a heap, each by its best child: a child costs one word and two or three
+//! instructions, where a heap of nodes would take two words and a walk through it.
+//!
+//! One piece of memory holds both. Families grow from its start: the first node, how many there are, the place of the best
+//! one, then a priority for each, [`OPENED`] once it was opened. The heap grows from its end: for each family the priority
+//! of its best child and where the family starts.
 
 use crate::math::Log2;
 
+/// Words of a family besides its priorities: three before them, two in the heap.
+const HEAD: usize = 3;
+const ENTRY: usize = 2;
+/// The most nodes that are put in together: a bit for each fits a word.
+pub(crate) const FAMILY: usize = 32;
+/// The priority of a node that was opened, or that holds nothing.
+pub(crate) const OPENED: i32 = i32::MIN;
+
 /// An unopened node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unopened {
     /// Its predicted log-mass, and how much there is to gain by opening it.
     pub priority: Log2,
-    pub node: u32,
+    pub node: usize,
 }
 
-/// A heap of unopened nodes, and a few that no longer fit.
-pub(crate) type Frontier = BinaryHeapView<Unopened, Max>;
+pub(crate) struct Frontier<'a> {
+    words: &'a mut [u32],
+    /// Words that families take up.
+    used: usize,
+    /// Entries of the heap.
+    waiting: usize,
+}
+
+impl<'a> Frontier<'a> {
+    /// An empty frontier in this memory.
+    pub fn new(words: &'a mut [u32]) -> Self {
+        Self { words, used: 0, waiting: 0 }
+    }
+
+    /// Words that were needed so far.
+    pub fn room(&self) -> usize {
+        // The heap is largest when every family waits.
+        self.used + ENTRY * self.families().count()
+    }
+
+    /// Puts the nodes from `first` on into the frontier, the bits of their priorities given; false, and nothing done, if
+    /// there is no room for them.
+    pub fn push(&mut self, first: usize, priorities: &[i32]) -> bool {
+        let end = self.used + HEAD + priorities.len();
+        if priorities.len() > FAMILY || end + ENTRY * (self.waiting + 1) > self.words.len() {
+            return false;
+        }
+        let start = self.used;
+        let Some((head, places)) = self.words.get_mut(start..end).and_then(|family| family.split_first_chunk_mut())
+        else {
+            return false;
+        };
+        let (mut best, mut place) = (OPENED, 0);
+        for (i, (word, &priority)) in places.iter_mut().zip(priorities).enumerate() {
+            *word = priority as u32;
+            if priority > best {
+                (best, place) = (priority, i);
+            }
+        }
+        let head: &mut [u32; HEAD] = head;
+        *head = [first as u32, priorities.len() as u32, place as u32];
+        self.used = end;
+        if best > OPENED {
+            self.waiting += 1;
+            self.rise(self.waiting - 1, Entry { priority: best, family: start as u32 });
+        }
+        true
+    }
+
+    /// The node that is most worth opening.
+    #[inline]
+    pub fn peek(&self) -> Option<Unopened> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let Entry { priority, family } = self.entry(0);
+        let [first, _, place] = self.head(family as usize)?;
+        Some(Unopened { priority: Log2::from_bits(priority), node: (first + place) as usize })
+    }
+
+    /// Takes out the node that [`Frontier::peek`] shows.
+    pub fn pop(&mut self) {
+        if self.waiting == 0 {
+            return;
+        }
+        let Entry { family, .. } = self.entry(0);
+        let start = family as usize;
+        let Some((head, rest)) = self.words.get_mut(start..self.used).and_then(|w| w.split_first_chunk_mut::<HEAD>())
+        else {
+            return;
+        };
+        let places = rest.get_mut(..head[1] as usize).unwrap_or(&mut []);
+        if let Some(opened) = places.get_mut(head[2] as usize) {
+            *opened = OPENED as u32;
+        }
+        let (mut best, mut place) = (OPENED, 0);
+        for (i, &word) in places.iter().enumerate() {
+            if word as i32 > best {
+                (best, place) = (word as i32, i);
+            }
+        }
+        head[2] = place as u32;
+        if best > OPENED {
+            self.sink(Entry { priority: best, family });
+        } else {
+            self.waiting -= 1;
+            self.sink(self.entry(self.waiting));
+        }
+    }
+
+    /// All unopened nodes, in the order in which they were put in.
+    pub fn iter(&self) -> impl Iterator<Item = Unopened> {
+        self.families().flat_map(|(first, priorities)| {
+            let nodes = priorities.iter().enumerate().filter(|&(_, &priority)| priority as i32 != OPENED);
+            nodes.map(move |(i, &priority)| Unopened { priority: Log2::from_bits(priority as i32), node: first + i })
+        })
+    }
+
+    /// The families: the first node, and the bits of the priorities, [`OPENED`] ones among them.
+    #[inline]
+    pub fn families(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        let mut rest = self.words.get(..self.used).unwrap_or(&[]);
+        core::iter::from_fn(move || {
+            let (head, behind) = rest.split_first_chunk::<HEAD>()?;
+            let (priorities, next) = behind.split_at_checked(head[1] as usize)?;
+            rest = next;
+            Some((head[0] as usize, priorities))
+        })
+    }
+
+    fn head(&self, start: usize) -> Option<[u32; HEAD]> {
+        self.words.get(start..)?.first_chunk().copied()
+    }
+
+    /// Moves an entry up from a place at the bottom of the heap.
+    fn rise(&mut self, mut at: usize, entry: Entry) {
+        while at > 0 {
+            let above = self.entry((at - 1) / 2);
+            if above.priority >= entry.priority {
+                break;
+            }
+            self.put(at, above);
+            at = (at - 1) / 2;
+        }
+        self.put(at, entry);
+    }
+
+    /// Moves an entry down from the top of the heap.
+    fn sink(&mut self, entry: Entry) {
+        let mut at = 0;
+        loop {
+            let left = 2 * at + 1;
+            if left >= self.waiting {
+                break;
+            }
+            let (mut child, mut below) = (left, self.entry(left));
+            if left + 1 < self.waiting {
+                let right = self.entry(left + 1);
+                if right.priority > below.priority {
+                    (child, below) = (left + 1, right);
+                }
+            }
+            if entry.priority >= below.priority {
+                break;
+            }
+            self.put(at, below);
+            at = child;
+        }
+        self.put(at, entry);
+    }
+
+    #[inline]
+    fn entry(&self, at: usize) -> Entry {
+        let entries = self.words.as_rchunks::<ENTRY>().1;
+        let [priority, family] = entries.get(entries.len().wrapping_sub(at + 1)).copied().unwrap_or_default();
+        Entry { priority: priority as i32, family }
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, entry: Entry) {
+        let entries = self.words.as_rchunks_mut::<ENTRY>().1;
+        let last = entries.len();
+        if let Some(place) = entries.get_mut(last.wrapping_sub(at + 1)) {
+            *place = [entry.priority as u32, entry.family];
+        }
+    }
+}
+
+/// An entry of the heap: the priority of a family's best child, and where the family starts.
+#[derive(Clone, Copy)]
+struct Entry {
+    priority: i32,
+    family: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn nodes_come_out_in_the_order_of_their_priorities(
+            families in prop::collection::vec(prop::collection::vec(-50..50i32, 1..9), 1..30),
+            pops in 0..40usize,
+        ) {
+            let mut words = [0; 400];
+            let mut frontier = Frontier::new(&mut words);
+            let mut truth = Vec::new();
+            let mut first = 0;
+            for family in &families {
+                prop_assert!(frontier.push(first, family));
+                truth.extend(family.iter().enumerate().map(|(i, &priority)| (priority, first + i)));
+                first += family.len();
+                // Openings in between, as a search does them.
+                if first % 3 == 0 {
+                    let best = frontier.peek().unwrap();
+                    prop_assert_eq!(Some(best.priority.to_bits()), truth.iter().map(|&(priority, _)| priority).max());
+                    truth.retain(|&(_, node)| node != best.node);
+                    frontier.pop();
+                }
+            }
+            for _ in 0..pops.min(truth.len()) {
+                let best = frontier.peek().unwrap();
+                prop_assert_eq!(Some(best.priority.to_bits()), truth.iter().map(|&(priority, _)| priority).max());
+                truth.retain(|&(_, node)| node != best.node);
+                frontier.pop();
+            }
+            let left: Vec<(i32, usize)> = frontier.iter().map(|node| (node.priority.to_bits(), node.node)).collect();
+            prop_assert_eq!(left, truth);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_changes_nothing() {
+        let mut words = [0; 12];
+        let mut frontier = Frontier::new(&mut words);
+        assert!(frontier.peek().is_none());
+        frontier.pop();
+        assert!(!frontier.push(0, &[0; 8]));
+        assert!(frontier.push(0, &[1, 2, 3]));
+        assert_eq!(frontier.room(), 8);
+        assert!(!frontier.push(3, &[9]));
+        assert_eq!(frontier.peek(), Some(Unopened { priority: Log2::from_bits(3), node: 2 }));
+        assert_eq!(frontier.iter().count(), 3);
+    }
+}

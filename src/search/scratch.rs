@@ -1,9 +1,5 @@
 //! The memory of a search.
 
-use heapless::binary_heap::{BinaryHeap, Max};
-
-use super::Frontier;
-use super::frontier::Unopened;
 use crate::Error;
 use crate::format::Model;
 
@@ -12,7 +8,9 @@ pub const fn seen_words(classes: usize) -> usize {
     classes.div_ceil(32)
 }
 
-/// The memory of a search: `WORDS` is [`seen_words`] of the number of classes, `NODES` the room for unopened nodes.
+/// The memory of a search: `WORDS` is [`seen_words`] of the number of classes, `ROOM` the words for nodes that were
+/// predicted: one for each, and five for each node whose children they are. The model file and `zhat inspect` say how many
+/// are enough.
 ///
 /// A frontier that is full still gives a right answer: nodes that do not fit stay predictions and are not opened.
 ///
@@ -23,15 +21,15 @@ pub const fn seen_words(classes: usize) -> usize {
 /// assert!(size_of_val(&scratch) < 4 * 1024);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Scratch<const WORDS: usize, const NODES: usize> {
+pub struct Scratch<const WORDS: usize, const ROOM: usize> {
     seen: [u32; WORDS],
-    frontier: BinaryHeap<Unopened, Max, NODES>,
+    frontier: [u32; ROOM],
 }
 
-impl<const WORDS: usize, const NODES: usize> Scratch<WORDS, NODES> {
+impl<const WORDS: usize, const ROOM: usize> Scratch<WORDS, ROOM> {
     /// Empty memory; each search starts by clearing it.
     pub const fn new() -> Self {
-        Self { seen: [0; WORDS], frontier: BinaryHeap::new() }
+        Self { seen: [0; WORDS], frontier: [0; ROOM] }
     }
 
     /// [`Scratch::buffers`], if there is a bit for each of the model's rows.
@@ -46,7 +44,7 @@ impl<const WORDS: usize, const NODES: usize> Scratch<WORDS, NODES> {
     }
 }
 
-impl<const WORDS: usize, const NODES: usize> Default for Scratch<WORDS, NODES> {
+impl<const WORDS: usize, const ROOM: usize> Default for Scratch<WORDS, ROOM> {
     fn default() -> Self {
         Self::new()
     }
@@ -54,5 +52,5 @@ impl<const WORDS: usize, const NODES: usize> Default for Scratch<WORDS, NODES> {
 
 pub(crate) struct Buffers<'a> {
     pub seen: &'a mut [u32],
-    pub frontier: &'a mut Frontier,
+    pub frontier: &'a mut [u32],
 }

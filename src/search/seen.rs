@@ -1,5 +1,7 @@
 //! The rows that were scored: one bit each.
 
+use core::hint::cold_path;
+
 /// A set of rows.
 pub(crate) struct Seen<'a>(&'a mut [u32]);
 
@@ -20,6 +22,15 @@ impl<'a> Seen<'a> {
         let new = *word & bit == 0;
         *word |= bit;
         new
+    }
+
+    /// Adds the rows `first..first + count`.
+    pub fn insert_all(&mut self, first: usize, count: usize) {
+        for (word, mask) in masks(first, first.saturating_add(count)) {
+            if let Some(word) = self.0.get_mut(word) {
+                *word |= mask;
+            }
+        }
     }
 
     /// Whether a row is in the set.
@@ -47,20 +58,72 @@ impl<'a> Seen<'a> {
     /// How many of the rows `first..first + count` are in the set.
     #[inline]
     pub fn count(&self, first: usize, count: usize) -> usize {
-        let (mut at, end) = (first, first.saturating_add(count).min(32 * self.0.len()));
-        let mut sum = 0;
-        while at < end {
-            let bits = (32 - at % 32).min(end - at);
-            let mask = (u32::MAX >> (32 - bits)) << (at % 32);
-            let word = self.0.get(at / 32).copied().unwrap_or(0) & mask;
-            // Most words of most nodes are empty, and counting bits takes a dozen instructions.
-            if word != 0 {
-                sum += word.count_ones() as usize;
-            }
-            at += bits;
-        }
-        sum
+        let end = first.saturating_add(count);
+        // The words from that of the first row on, with what the last one begins with, without what lies before it.
+        let words = self.0.get(first / 32..end / 32).unwrap_or(&[]);
+        let whole: usize = words.iter().map(|&word| ones(word)).sum();
+        (whole + self.ones_below(end)).saturating_sub(self.ones_below(first))
     }
+
+    /// Which of up to 32 ranges that follow one another have a row in the set: a bit for each. They start at `first`, end
+    /// one behind the other at `ends`, and all before `limit`.
+    #[inline]
+    pub fn touched(&self, first: usize, limit: usize, mut ends: impl Iterator<Item = usize>) -> u32 {
+        let words = self.0.get(..limit.div_ceil(32)).unwrap_or(self.0);
+        let (mut touched, mut bit) = (0, 1u32);
+        let Some(mut end) = ends.next() else {
+            return 0;
+        };
+        let mut word = first / 32;
+        let mut from = u32::MAX << (first % 32);
+        // From one row in the set to the next, a range that has one being left at once.
+        while let Some(&bits) = words.get(word) {
+            let bits = bits & from;
+            if bits == 0 {
+                (word, from) = (word + 1, u32::MAX);
+                continue;
+            }
+            let row = 32 * word + bits.trailing_zeros() as usize;
+            while end <= row {
+                let Some(next) = ends.next() else {
+                    return touched;
+                };
+                (end, bit) = (next, bit << 1);
+            }
+            touched |= bit;
+            (word, from) = (end / 32, u32::MAX << (end % 32));
+        }
+        touched
+    }
+
+    /// How many of the rows of a row's word are in the set that come before it.
+    #[inline]
+    fn ones_below(&self, row: usize) -> usize {
+        let word = self.0.get(row / 32).copied().unwrap_or(0);
+        ones(word & !(u32::MAX << (row % 32)))
+    }
+}
+
+/// Most words are empty, and counting bits takes a dozen instructions.
+#[inline]
+fn ones(word: u32) -> usize {
+    if word == 0 {
+        return 0;
+    }
+    cold_path();
+    word.count_ones() as usize
+}
+
+/// The bits `first..end`, word by word: the number of the word and a mask.
+#[inline]
+fn masks(first: usize, end: usize) -> impl Iterator<Item = (usize, u32)> {
+    let mut at = first;
+    core::iter::from_fn(move || {
+        let (word, from) = (at / 32, at % 32);
+        let bits = (32 - from).min(end.checked_sub(at).filter(|&left| left > 0)?);
+        at += bits;
+        Some((word, (u32::MAX >> (32 - bits)) << from))
+    })
 }
 
 #[cfg(test)]
@@ -81,6 +144,14 @@ mod tests {
                 let truth = rows.iter().filter(|&&row| (first..first + count).contains(&row)).count();
                 assert_eq!(seen.count(first, count), truth, "{first} + {count}");
             }
+        }
+        let lengths = [3, 20, 9, 40, 0, 1, 27, 60];
+        let mut row = 0;
+        let mut end = 0;
+        let touched = seen.touched(0, 160, lengths.iter().map(|length| (end += length, end).1));
+        for (i, length) in lengths.into_iter().enumerate() {
+            assert_eq!(touched >> i & 1 == 1, seen.count(row, length) > 0, "{row} + {length}");
+            row += length;
         }
         for (first, count) in [(0, 160), (1, 159), (30, 5), (33, 90), (5, 0)] {
             let left: Vec<usize> = (first..first + count).filter(|row| !rows.contains(row)).collect();

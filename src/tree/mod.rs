@@ -99,6 +99,29 @@ impl<'a> Tree<'a> {
         self.form.of(query)
     }
 
+    /// The log-masses of the nodes from `first` on, as the bits of [`Log2`]s.
+    pub(crate) fn masses(&self, first: usize, query: &Query, spread: &Spread, masses: &mut [i32]) {
+        self.nodes.scores(first, query, masses);
+        for (mass, &numbers) in masses.iter_mut().zip(self.spreads.get(first..).unwrap_or(&[])) {
+            *mass = mass.saturating_add(spread.of_node(numbers).to_bits());
+        }
+    }
+
+    /// From the log-masses of the nodes from `first` on to their places in the frontier: adds what their uncertainty makes
+    /// opening them worth.
+    #[inline]
+    pub(crate) fn add_gains(&self, first: usize, masses: &mut [i32]) {
+        for (mass, gain) in masses.iter_mut().zip(self.gains_from(first)) {
+            *mass = mass.saturating_add(gain.to_bits());
+        }
+    }
+
+    /// What uncertainty adds to the places of the nodes from `first` on.
+    #[inline]
+    pub(crate) fn gains_from(&self, first: usize) -> impl Iterator<Item = Log2> {
+        self.gains.get(first..).unwrap_or(&[]).iter().map(|&gain| to_log2(gain))
+    }
+
     /// Calls `each(node, log-mass)` for nodes `first..first + count`, in order.
     #[inline]
     pub fn for_each_mass(
@@ -121,12 +144,6 @@ impl<'a> Tree<'a> {
         self.score_of(mass, node, spread).saturating_add(spread.of_sampled_node(numbers))
     }
 
-    /// Where a node stands in the frontier: its log-mass, plus what its uncertainty makes opening it worth.
-    #[inline]
-    pub(crate) fn priority_of(&self, mass: Log2, node: usize) -> Log2 {
-        mass.saturating_add(self.gain(node))
-    }
-
     /// The log-mass of a node with this priority.
     #[inline]
     pub(crate) fn mass_of(&self, priority: Log2, node: usize) -> Log2 {
@@ -141,8 +158,7 @@ impl<'a> Tree<'a> {
 
     #[inline]
     fn gain(&self, node: usize) -> Log2 {
-        let gain = i32::from(self.gains.get(node).copied().unwrap_or(0));
-        Log2::from_bits(gain << (Log2::FRACTION_BITS - GAIN_BITS))
+        to_log2(self.gains.get(node).copied().unwrap_or(0))
     }
 
     /// Every index in range, children below their parents, and each node's rows exactly those of its children.
@@ -184,4 +200,10 @@ impl<'a> Tree<'a> {
         }
         at == first_row + rows && first + count <= self.len()
     }
+}
+
+/// A stored gain.
+#[inline]
+fn to_log2(gain: i16) -> Log2 {
+    Log2::from_bits(i32::from(gain) << (Log2::FRACTION_BITS - GAIN_BITS))
 }

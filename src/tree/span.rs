@@ -19,9 +19,16 @@ impl Span {
     /// Indices that a node takes up in the file.
     pub(crate) const FIELDS: usize = 4;
 
+    #[inline]
     pub(crate) fn read(spans: &Indices<'_>, node: usize) -> Self {
-        let field = |i| spans.get(node.wrapping_mul(Self::FIELDS).wrapping_add(i)).unwrap_or(0);
-        Self { first_row: field(0), rows: field(1), first_child: field(2), children: field(3) }
+        let fields = match spans {
+            Indices::Short(list) => list.as_chunks::<{ Self::FIELDS }>().0.get(node).map(|span| span.map(usize::from)),
+            Indices::Long(list) => {
+                list.as_chunks::<{ Self::FIELDS }>().0.get(node).map(|span| span.map(|n| n as usize))
+            }
+        };
+        let [first_row, rows, first_child, children] = fields.unwrap_or_default();
+        Self { first_row, rows, first_child, children }
     }
 
     /// The fields in the order of the file.

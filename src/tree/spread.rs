@@ -11,6 +11,8 @@
 //! and the first is right as long as it is not above ln n. F and its root are computed once per query; per node it
 //! is one integer multiplication.
 
+use core::hint::cold_path;
+
 use crate::math::{Log2, SmallFloat, float};
 use crate::rows::Query;
 
@@ -58,14 +60,9 @@ impl Form {
 
     pub(crate) fn of(&self, query: &Query) -> Spread {
         let value = self.value(query.norm());
-        let one = (1u32 << Spread::POINT) as f32;
-        // From units and Q16 to the bits of a Log2.
-        let shift = |exponent: i32| (Spread::POINT as i32 - Log2::FRACTION_BITS as i32 - exponent).clamp(0, 63) as u32;
         Spread {
-            value: (value * one) as u32,
-            root: (float::sqrt(value) * one) as u32,
-            value_shift: shift(self.curve_exponent),
-            root_shift: shift(self.frozen_exponent),
+            value: Factor::new(value, self.curve_exponent),
+            root: Factor::new(float::sqrt(value), self.frozen_exponent),
         }
     }
 }
@@ -73,10 +70,8 @@ impl Form {
 /// F(q) and its root for one query, in fixed point.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
-    value: u32,
-    root: u32,
-    value_shift: u32,
-    root_shift: u32,
+    value: Factor,
+    root: Factor,
 }
 
 impl Spread {
@@ -88,12 +83,13 @@ impl Spread {
     #[inline]
     pub(crate) fn of_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
         let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
-        let gauss = scaled(self.value, curve, self.value_shift);
+        let gauss = self.value.times(curve);
         let bits = if gauss <= count {
             gauss as i32
         } else {
-            // Both are below 2^30, so the difference is an i32.
-            scaled(self.root, frozen, self.root_shift) as i32 - count as i32
+            cold_path();
+            // Both are below 2^31, so the difference is an i32.
+            self.root.times(frozen) as i32 - count as i32
         };
         Log2::from_bits(bits)
     }
@@ -104,19 +100,42 @@ impl Spread {
     /// spread counts twice, σ², and freezes at a quarter of it, at σ·sqrt(2 ln n) − ½·ln n.
     pub(crate) fn of_sampled_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
         let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
-        let gauss = scaled(self.value, curve, self.value_shift);
-        let bits = if gauss <= count / 4 {
-            2 * gauss as i32
-        } else {
-            scaled(self.root, frozen, self.root_shift) as i32 - (count / 2) as i32
-        };
+        let gauss = self.value.times(curve);
+        let bits =
+            if gauss <= count / 4 { 2 * gauss as i32 } else { self.root.times(frozen) as i32 - (count / 2) as i32 };
         Log2::from_bits(bits)
     }
 }
 
-/// `value · scale >> shift`, at most 2^30.
-#[inline]
-fn scaled(value: u32, scale: u16, shift: u32) -> u32 {
-    let product = u64::from(value) * u64::from(SmallFloat::from_bits(scale).units());
-    (product >> shift).min(1 << 30) as u32
+/// A number of a query that nodes' numbers are multiplied by, so prepared that a node takes one long multiplication of
+/// which only the upper word is looked at.
+#[derive(Clone, Copy, Debug)]
+struct Factor {
+    /// Its highest bit is set, unless it is zero.
+    mantissa: u32,
+    /// How far the upper word of the product is moved, down or up: one of them is zero.
+    down: u32,
+    up: u32,
+}
+
+impl Factor {
+    /// Bits by which a [`SmallFloat`]'s units are moved up before the product, so that few of them are lost.
+    const HEADROOM: u32 = SmallFloat::MAX.leading_zeros();
+
+    /// The product of a value with a node's number of units of 2^`exponent` is to come out as the bits of a [`Log2`].
+    fn new(value: f32, exponent: i32) -> Self {
+        let point = (1u32 << Spread::POINT) as f32;
+        let fixed = (value * point) as u32;
+        let zeros = fixed.leading_zeros().min(31);
+        let down = Spread::POINT as i32 - Log2::FRACTION_BITS as i32 - exponent + (zeros + Self::HEADROOM) as i32 - 32;
+        Self { mantissa: fixed << zeros, down: down.clamp(0, 31) as u32, up: (-down).clamp(0, 29) as u32 }
+    }
+
+    /// At most 2^30.
+    #[inline]
+    fn times(&self, number: u16) -> u32 {
+        let units = SmallFloat::from_bits(number).units() << Self::HEADROOM;
+        let upper = ((u64::from(self.mantissa) * u64::from(units)) >> 32) as u32;
+        (upper >> self.down).min((1 << 30) >> self.up) << self.up
+    }
 }

@@ -63,7 +63,7 @@ fn the_exported_module_has_the_sizes_of_the_model() {
             "cap: {}, epsilon: {:?}, expand: {}",
             settings.budget.cap, settings.budget.epsilon, settings.budget.expand
         ),
-        format!("NODES: usize = {};", settings.frontier),
+        format!("ROOM: usize = {};", settings.frontier),
         "zhat::QueryBuffer<8>".to_owned(),
     ] {
         assert!(text.contains(&part), "{part} is missing:\n{text}");

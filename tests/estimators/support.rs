@@ -8,7 +8,7 @@ use zhat::{Model, Query, QueryBuffer, Scratch, exact, seen_words};
 pub const N: usize = 300;
 pub const D: usize = 12;
 pub const WORDS: usize = seen_words(N);
-pub type Memory = Scratch<WORDS, 64>;
+pub type Memory = Scratch<WORDS, 512>;
 
 /// A number in −1..1 that depends on nothing but integers: the same on every platform.
 pub fn noise(i: usize, salt: u32) -> f32 {

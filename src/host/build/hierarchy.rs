@@ -17,6 +17,10 @@ pub struct Hierarchy {
     pub top: usize,
 }
 
+/// A node that would have so few children is left out, and they take its place: on real layers the estimates are as good without it,
+/// the file is smaller by it, and a search opens fewer and larger families.
+const FEW: usize = 4;
+
 /// A node that is not placed yet.
 struct Pending {
     points: Vec<u32>,
@@ -103,7 +107,11 @@ fn split(points: &Matrix, node: &Pending, branching: usize, leaf: usize) -> Vec<
         parts = node.points.chunks(n.div_ceil(k).max(1)).map(<[u32]>::to_vec).collect();
     }
     let child = |(i, points)| Pending { points, seed: node.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (i as u64 + 1) };
-    parts.into_iter().enumerate().map(child).collect()
+    // Not at the top, which every search pays for, however small its budget.
+    let is_thin =
+        |node: &Pending| n < points.rows() && node.points.len() > leaf && node.points.len().div_ceil(leaf) <= FEW;
+    let grandchildren = |node: Pending| if is_thin(&node) { split(points, &node, branching, leaf) } else { vec![node] };
+    parts.into_iter().enumerate().map(child).flat_map(grandchildren).collect()
 }
 
 /// A node of one row would cost as much as the row itself: the point joins the cluster with the nearest member.

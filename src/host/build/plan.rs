@@ -5,7 +5,7 @@
 pub struct Plan {
     /// How far the clustering metric follows the queries: 0 not at all, 1 entirely.
     pub blend: f32,
-    /// Children of a node.
+    /// Children of a node; more where thin ones give way to their leaves.
     pub branching: usize,
     /// Rows of a leaf.
     pub leaf: usize,

@@ -33,7 +33,7 @@ pub struct TrialResult {
     pub max_work: f32,
     /// The quantiles of |ln Ẑ − ln Z| over (far share + floor): 50, 80, 90, 95, 99 %.
     pub quantiles: [f32; 5],
-    /// The most unopened nodes.
+    /// The most words of the frontier.
     pub frontier: u32,
 }
 
@@ -140,7 +140,7 @@ fn trial(plan: &Plan, budget: Budget, outcomes: &[Outcome], truths: &[Truth], cl
         work: outcomes.iter().map(|o| o.work as f32).sum::<f32>() / n / classes as f32,
         max_work: outcomes.iter().map(|o| o.work).max().unwrap_or(0) as f32 / classes as f32,
         quantiles: LEVELS.map(quantile),
-        frontier: outcomes.iter().map(|o| o.unopened).max().unwrap_or(0),
+        frontier: outcomes.iter().map(|o| o.room).max().unwrap_or(0),
     };
     Trial { plan: *plan, budget, far_factor, result }
 }

@@ -199,7 +199,7 @@ pub fn ask(
     let query = &**query;
     match method {
         Method::MomentsAndSamples => {
-            let buffers = Buffers { seen, frontier: &mut **frontier };
+            let buffers = Buffers { seen, frontier };
             let estimate = samples::with_buffers(model, query, budget, quarter, buffers, &mut rng)?;
             return Ok(Answer::of(&estimate, &[]));
         }
@@ -213,7 +213,7 @@ pub fn ask(
     }
     let samples = if method == Method::Nmimps { 0 } else { quarter };
     let search = Budget { cap: budget.cap - samples as u32, ..*budget };
-    let buffers = Buffers { seen: &mut *seen, frontier: &mut **frontier };
+    let buffers = Buffers { seen: &mut *seen, frontier: &mut *frontier };
     let head: Head<'_> = retrieve_into(model, query, &search, buffers, candidates, rows)?;
     let estimate = match method {
         Method::Mimps => estimators::mimps(model, query, samples, &head, &mut rng, seen)?,
