@@ -8,7 +8,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use support::{entry, say};
 use zhat::format::Aligned;
-use zhat::kernels::{dot, dot_pair, dot_rows, max_query, query_slot};
+use zhat::kernels::{dot, dot_pair, dot_picked, dot_rows, max_query, query_slot};
 
 const MAX_STRIDE: usize = 300;
 /// Odd, so that a kernel that takes rows by twos or fours has one left.
@@ -65,6 +65,11 @@ fn all_agree(rows: &[i8], query: &[i16]) -> Result<[i32; ROWS], &'static str> {
     dot_rows(rows, query, &mut dots);
     if dots != expected {
         return Err("dot_rows differs");
+    }
+    let picked = [4, 0, 3];
+    dot_picked(rows, &picked, query, &mut dots);
+    if picked.iter().zip(&dots).any(|(&row, &dot)| dot != expected[row as usize]) {
+        return Err("dot_picked differs");
     }
     let mut pair = rows.chunks_exact(query.len());
     if let (Some(first), Some(second)) = (pair.next(), pair.next())

@@ -46,6 +46,35 @@ pub fn dot_rows(rows: &[i8], query: &[i16], dots: &mut [i32]) -> usize {
     2 * pairs
 }
 
+/// The dot products of picked rows, two by two; false, and nothing done, if something is not aligned or a row is not in
+/// the table.
+pub fn dot_picked(table: &[i8], picked: &[u32], query: &[i16], dots: &mut [i32]) -> bool {
+    let stride = query.len();
+    let rows = table.len().checked_div(stride).unwrap_or(0);
+    let sound = stride.is_multiple_of(4)
+        && is_word_aligned(table)
+        && is_word_aligned(query)
+        && picked.iter().all(|&row| (row as usize) < rows);
+    if !sound {
+        return false;
+    }
+    let start = |row: u32| table.as_ptr().wrapping_add(row as usize * stride);
+    let (pairs, odd) = picked.as_chunks::<2>();
+    for (&[first, second], places) in pairs.iter().zip(dots.as_chunks_mut::<2>().0) {
+        // SAFETY: all are word-aligned; both rows are in the table, so `stride` bytes, more than none since there are
+        // rows, can be read from each; the query has as many values; two places.
+        unsafe { dot_pairs(start(first), start(second), stride, query.as_ptr(), places.as_mut_ptr_range()) };
+    }
+    // The last of an odd number goes with itself.
+    if let (&[row], Some(place)) = (odd, dots.get_mut(2 * pairs.len())) {
+        let mut sums = [0; 2];
+        // SAFETY: as above.
+        unsafe { dot_pairs(start(row), start(row), stride, query.as_ptr(), sums.as_mut_ptr_range()) };
+        *place = sums[0];
+    }
+    true
+}
+
 /// 8 columns of one row: the query's words in r8 to r11, the row's in r4 and r5, widened in r6.
 macro_rules! eight_columns {
     ($row:literal, $sum:literal) => {

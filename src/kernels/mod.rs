@@ -87,5 +87,27 @@ pub fn dot_rows(rows: &[i8], query: &[i16], dots: &mut [i32]) {
     }
 }
 
+/// The dot products of the rows of a table that are picked by their numbers: one for each place in `dots`, zero for a row
+/// that the table does not have.
+pub fn dot_picked(table: &[i8], picked: &[u32], query: &[i16], dots: &mut [i32]) {
+    #[cfg(zhat_dsp)]
+    if dsp::dot_picked(table, picked, query, dots) {
+        return;
+    }
+    let stride = query.len();
+    let row = |number: u32| table.get((number as usize).wrapping_mul(stride)..).and_then(|rest| rest.get(..stride));
+    for (pair, places) in picked.chunks(2).zip(dots.chunks_mut(2)) {
+        // The last of an odd number goes with itself.
+        let (&[first, ..], &[.., last]) = (pair, pair) else {
+            continue;
+        };
+        let sums = match [row(first), row(last)] {
+            [Some(first), Some(last)] => dot_pair([first, last], query),
+            rows => rows.map(|row| row.map_or(0, |row| dot(row, query))),
+        };
+        places.iter_mut().zip(sums).for_each(|(place, sum)| *place = sum);
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -42,6 +42,13 @@ proptest! {
         let mut dots = vec![0; count];
         dot_rows(&rows, &slots, &mut dots);
         prop_assert_eq!(&dots, &expected);
+        let picked: Vec<u32> = (0..count as u32).rev().step_by(2).collect();
+        dot_picked(&rows, &picked, &slots, &mut dots);
+        for (&row, &dot) in picked.iter().zip(&dots) {
+            prop_assert_eq!(dot, expected[row as usize]);
+        }
+        dot_picked(&rows, &[0, count as u32], &slots, &mut dots[..1]);
+        prop_assert_eq!(dots[0], expected[0]);
         for (row, &expected) in rows.chunks(stride).zip(&expected) {
             prop_assert_eq!(dot(row, &slots), expected);
             prop_assert_eq!(portable::dot(row, &slots), expected);

@@ -122,6 +122,14 @@ impl<'a> RowTable<'a> {
         }
     }
 
+    /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
+    pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
+        kernels::dot_picked(self.values, picked, query.values(), scores);
+        for (number, &row) in scores.iter_mut().zip(picked) {
+            *number = self.finish(row as usize, *number, query).to_bits();
+        }
+    }
+
     #[inline]
     fn finish(&self, i: usize, dot: i32, query: &Query) -> Log2 {
         Log2::from_bits(query.to_score(dot, self.scale(i), self.bias(i).to_bits()))

@@ -3,6 +3,7 @@
 use core::hint::cold_path;
 
 use super::best::BestRows;
+use super::seen::masks;
 use super::{Budget, Buffers, FAMILY, Frontier, Seen, Unopened, Work};
 use crate::estimators::top::Offer;
 use crate::format::Model;
@@ -159,8 +160,12 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     fn score_leaf(&mut self, first: usize, count: usize, new: usize) {
         if new < count {
             let mut batch = Batch::default();
-            for row in first..first.saturating_add(count).min(self.model.classes()) {
-                self.gather(&mut batch, row);
+            for (word, mask) in masks(first, first.saturating_add(count).min(self.model.classes())) {
+                let mut new = self.seen.insert_word(word, mask);
+                while new != 0 {
+                    self.gather(&mut batch, 32 * word + new.trailing_zeros() as usize);
+                    new &= new - 1;
+                }
             }
             return self.score(&mut batch);
         }
@@ -184,35 +189,29 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             if self.left == batch.len {
                 break;
             }
-            self.gather(&mut batch, linked);
+            if self.seen.insert(linked) {
+                self.gather(&mut batch, linked);
+            }
         }
         self.score(&mut batch);
     }
 
-    /// Takes a row into the batch, if it is new.
+    /// Takes a row into the batch.
     #[inline]
     fn gather(&mut self, batch: &mut Batch, row: usize) {
-        if self.seen.insert(row) {
-            if batch.len == BLOCK {
-                self.score(batch);
-            }
-            if let Some(place) = batch.rows.get_mut(batch.len) {
-                *place = row as u32;
-                batch.len += 1;
-            }
+        if batch.len == BLOCK {
+            self.score(batch);
+        }
+        if let Some(place) = batch.rows.get_mut(batch.len) {
+            *place = row as u32;
+            batch.len += 1;
         }
     }
 
     /// Scores the batch, two rows for each load of the query, and empties it.
     fn score(&mut self, batch: &mut Batch) {
         let rows = batch.rows.get(..batch.len).unwrap_or(&[]);
-        for (pair, places) in rows.chunks(2).zip(self.scores.chunks_mut(2)) {
-            // The last of an odd number goes with itself.
-            if let (&[first, ..], &[.., last]) = (pair, pair) {
-                let scores = self.model.rows().score_pair([first as usize, last as usize], self.query);
-                places.iter_mut().zip(scores).for_each(|(place, score)| *place = score.to_bits());
-            }
-        }
+        self.model.rows().scores_of(rows, self.query, &mut self.scores);
         self.take(rows.len(), |i| rows.get(i).map_or(0, |&row| row as usize));
         batch.len = 0;
     }

@@ -27,10 +27,19 @@ impl<'a> Seen<'a> {
     /// Adds the rows `first..first + count`.
     pub fn insert_all(&mut self, first: usize, count: usize) {
         for (word, mask) in masks(first, first.saturating_add(count)) {
-            if let Some(word) = self.0.get_mut(word) {
-                *word |= mask;
-            }
+            self.insert_word(word, mask);
         }
+    }
+
+    /// Adds rows of one word; returns those that were not there.
+    #[inline]
+    pub fn insert_word(&mut self, word: usize, mask: u32) -> u32 {
+        let Some(word) = self.0.get_mut(word) else {
+            return 0;
+        };
+        let new = mask & !*word;
+        *word |= mask;
+        new
     }
 
     /// Whether a row is in the set.
@@ -116,7 +125,7 @@ fn ones(word: u32) -> usize {
 
 /// The bits `first..end`, word by word: the number of the word and a mask.
 #[inline]
-fn masks(first: usize, end: usize) -> impl Iterator<Item = (usize, u32)> {
+pub(super) fn masks(first: usize, end: usize) -> impl Iterator<Item = (usize, u32)> {
     let mut at = first;
     core::iter::from_fn(move || {
         let (word, from) = (at / 32, at % 32);
