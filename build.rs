@@ -1,4 +1,4 @@
-//! Chooses the dot-product kernel: `zhat_dsp` is set where the target has the DSP extension.
+//! Chooses the dot-product kernel: `zhat_dsp` is set where the target has the DSP extension. And links what logs.
 //!
 //! `cfg(target_feature = "dsp")` is known to nightly compilers only, so the target's name has to do: every ARMv7E-M
 //! part has the extension, an ARMv8-M one has it if the chosen processor does.
@@ -18,5 +18,9 @@ fn main() {
         || target.starts_with("thumbv8m.main") && has_dsp.iter().any(|name| flags.contains(name));
     if dsp {
         println!("cargo:rustc-cfg=zhat_dsp");
+    }
+    // The example that logs: defmt keeps its strings in sections of their own.
+    if variable("CARGO_CFG_TARGET_OS") == "none" && !variable("CARGO_FEATURE_DEFMT").is_empty() {
+        println!("cargo:rustc-link-arg-examples=-Tdefmt.x");
     }
 }

@@ -30,10 +30,14 @@ EXAMPLES=(
     "exact - m0 m3 m4 m7 m33"
     "estimators - m0 m3 m4 m7 m33"
     "next_word - m3 m4 m7 m33"
+    "streaming - m3 m4 m7 m33"
+    "with_alloc alloc m3 m4"
 )
 
 # Builds for devices have a target directory of their own: two compilers in one throw each other's work away.
 DEVICE_DIR=${CARGO_TARGET_DIR:-target}/device
+# Where the decoder of defmt's log is installed, if it is not there already.
+DEFMT_DIR=${CARGO_TARGET_DIR:-target}/tools
 
 main() {
     trap summary EXIT
@@ -76,6 +80,8 @@ qemu() {
     device_clippy
     step "flash by part" flash_by_part
     for_each_example device_example
+    step "tools for the log" defmt_tools
+    step "example defmt_log on mps2-an386, decoded" log_example
 }
 
 # --- steps -----------------------------------------------------------------------------------------------------------
@@ -281,6 +287,22 @@ run_example() {
         die "example $name on $machine: other output than $expected"
 }
 
+defmt_tools() {
+    have defmt-print || PATH=$DEFMT_DIR/bin:$PATH have defmt-print ||
+        cargo install --debug --quiet --locked --root "$DEFMT_DIR" defmt-print
+}
+
+# Frames of defmt come out of QEMU as bytes; the strings are in the program's file.
+log_example() {
+    local program=$DEVICE_DIR/thumbv7em-none-eabihf/release/examples/defmt_log log=$DEVICE_DIR/defmt_log.out
+    cargo run --quiet --example defmt_log --features defmt
+    DEFMT_LOG=debug device_cargo run --quiet --release --target thumbv7em-none-eabihf --example defmt_log \
+        --features defmt >"$log.frames"
+    PATH=$PATH:$DEFMT_DIR/bin defmt-print --log-format '{L} {s}' -e "$program" <"$log.frames" >"$log"
+    cat "$log"
+    diff -u examples/defmt_log.out "$log" || die "example defmt_log: other output than examples/defmt_log.out"
+}
+
 # The committed models are what the tool makes of its seeds, to the byte.
 models_are_current() {
     cargo run --quiet --features std --example make_models -- --check
@@ -292,7 +314,7 @@ examples_are_listed() {
     for source in examples/*.rs; do
         name=$(basename "$source" .rs)
         # Tools are no demonstrations.
-        case $name in make_models | train_lm | flash) continue ;; esac
+        case $name in make_models | train_lm | flash | defmt_log) continue ;; esac
         [[ " ${EXAMPLES[*]/%/ } " == *" $name "* ]] || die "$source is not in EXAMPLES of ci.sh"
         [ -f "examples/$name.out" ] || die "examples/$name.out is missing"
     done

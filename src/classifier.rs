@@ -8,6 +8,7 @@ use crate::estimators::draw::{self, Drawn};
 use crate::estimators::top::{Candidate, Top};
 use crate::estimators::{certified, moments};
 use crate::format::{Model, Settings};
+use crate::log::debug;
 use crate::math::LogSum;
 use crate::prediction::Prediction;
 use crate::rows::Query;
@@ -86,7 +87,9 @@ impl<'m> Classifier<'m> {
             z = LogSum::new();
             z.add(self.settings.log_z_of_zero);
         }
-        Ok(Prediction::estimated(&list, z, &fields, &self.settings))
+        let prediction = Prediction::estimated(&list, z, &fields, &self.settings);
+        debug!("{} row-equivalents; {} of Z predicted", prediction.work.row_equivalents(), prediction.far_share);
+        Ok(prediction)
     }
 
     /// One class, drawn from the estimated distribution within the same budget: see [`Drawn`] for its odds.

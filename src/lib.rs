@@ -18,6 +18,7 @@ pub mod estimators;
 pub mod format;
 pub mod kernels;
 pub mod language;
+mod log;
 pub mod math;
 mod prediction;
 pub mod rows;

@@ -42,7 +42,7 @@ impl Measured {
     }
 
     /// The section as the file has it.
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         let Self { queries, error, recall, coverage, work, max_work, top_p, spread } = self;
         let mut words = [queries; Self::WORDS];

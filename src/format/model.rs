@@ -3,6 +3,7 @@
 use super::header::{Header, Section};
 use super::{Fmbe, Indices, Links, Measured, Names, Settings, check};
 use crate::Error;
+use crate::log::{error, info};
 use crate::rows::RowTable;
 use crate::tree::{self, Tree};
 
@@ -37,6 +38,15 @@ impl<'a> Model<'a> {
     /// # Errors
     /// Whatever is wrong with the file, as an [`Error`].
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
+        let opened = Self::open(bytes);
+        match &opened {
+            Ok(model) => info!("a model of {} classes, {} dimensions", model.classes(), model.dim()),
+            Err(error) => error!("the model is refused: {}", error),
+        }
+        opened
+    }
+
+    fn open(bytes: &'a [u8]) -> Result<Self, Error> {
         let header = Header::parse(bytes)?;
         if super::checksum(bytes) != header.checksum {
             return Err(Error::Checksum);

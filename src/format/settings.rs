@@ -45,7 +45,7 @@ impl Settings {
     }
 
     /// The section as the file has it.
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         let mut words = [0; Self::WORDS];
         let Self { budget, far_factor, temperature, frontier, log_z_of_zero, quantiles } = self;

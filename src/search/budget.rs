@@ -5,6 +5,11 @@ use crate::Error;
 /// The limits of a search.
 ///
 /// Work is counted in row-equivalents: every dot product of length d is one, whether with a row or with a node.
+///
+/// The cap is a promise about time. On a processor with the DSP instructions of a Cortex-M4, a query of d columns takes
+/// at most `20 000 + cap·(1.45·d + 240)` instructions, all included, whatever the query; the example `streaming` computes
+/// the cap for a deadline from it, and fails in QEMU if it is broken. (Instructions, not cycles: flash that is slower
+/// than the processor adds to it.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Budget {

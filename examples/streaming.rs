@@ -1,0 +1,81 @@
+//! Queries that arrive at a rate, each with a deadline: the cap of the budget keeps the deadline for any query, the
+//! tolerance makes easy ones cheaper.
+//!
+//! The cap comes from the promise in the documentation of [`zhat::Budget`]; the worst of 1 000 queries shows that it holds.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+mod support;
+
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg32;
+use support::{entry, figure, say};
+use zhat::language::Context;
+use zhat::{Budget, Classifier, Error, Model, Prediction, QueryBuffer, Scratch, include_model, seen_words};
+
+static MODEL: &[u8] = include_model!("../models/next_word.zhat");
+static CONTEXT: &[u8] = include_model!("../models/next_word.context");
+const CLASSES: usize = 8192;
+const DIM: usize = 64;
+const ROOM: usize = 512;
+type Memory = Scratch<{ seen_words(CLASSES) }, ROOM>;
+
+const QUERIES: u64 = 1000;
+/// Instructions from one query to the next, and how many an answer may take.
+const PERIOD: u64 = 160_000;
+const DEADLINE: u64 = 120_000;
+/// Enough is scored when what is left is predicted to be at most this share of it.
+const EPSILON: f32 = 0.1;
+
+entry!(run);
+
+fn run() -> Result<(), &'static str> {
+    let model = Model::from_bytes(MODEL).map_err(|_| "the model is refused")?;
+    let context = Context::from_bytes(CONTEXT, DIM).map_err(|_| "the context is refused")?;
+    let budget = Budget { cap: cap_for(DEADLINE), epsilon: EPSILON, expand: 8 };
+    let classifier = Classifier::new(model).and_then(|all| all.with_budget(budget)).map_err(|_| "no such budget")?;
+    say!("a deadline of {DEADLINE} instructions allows {} row-equivalents", budget.cap);
+
+    let mut scratch = Memory::new();
+    let mut random = Pcg32::seed_from_u64(1);
+    let (mut total, mut most, mut mixed) = (0, 0, 0u32);
+    let (mut worst, mut free_at, mut longest_wait) = (0, 0, 0);
+    for query in 0..QUERIES {
+        // Any words at all: stranger contexts than text ever has.
+        let words: [usize; 9] = core::array::from_fn(|_| random.next_u32() as usize % CLASSES);
+        let values = context.query::<DIM, 128>(&model, &words).map_err(|_| "a word is refused")?;
+        let (answer, counted) = support::instructions_of(|| answer(&classifier, &values, &mut scratch));
+        let answer = answer.map_err(|_| "a query is refused")?;
+        let rows = answer.work.row_equivalents();
+        if rows > budget.cap {
+            return Err("more work than the budget allows");
+        }
+        (total, most) = (total + u64::from(rows), most.max(rows));
+        mixed = mixed.rotate_left(1) ^ answer.log_z().to_bits();
+        // A queue: an answer starts when its query is there and the one before is done.
+        let counted = counted.unwrap_or(0);
+        let start = free_at.max(query * PERIOD);
+        (free_at, worst) = (start + counted, worst.max(counted));
+        longest_wait = longest_wait.max(free_at - query * PERIOD);
+    }
+    say!(
+        "{QUERIES} queries: {} row-equivalents on average, {most} at most; all ln Z mixed are {mixed:#010x}",
+        total / QUERIES
+    );
+    figure!("the worst answer took {worst} instructions; the longest from arrival to answer was {longest_wait}");
+    // Targets with a hard-float ABI have the DSP instructions that the promise is made for.
+    if cfg!(target_abi = "eabihf") && longest_wait > DEADLINE {
+        return Err("a deadline was missed");
+    }
+    Ok(())
+}
+
+fn answer(classifier: &Classifier<'_>, values: &[f32], scratch: &mut Memory) -> Result<Prediction<5>, Error> {
+    let query = QueryBuffer::<DIM>::new(classifier.model(), values)?;
+    classifier.classify(&query, scratch)
+}
+
+/// The cap that keeps a deadline, by the promise of [`Budget`]: 20 000 instructions, and 1.45·d + 240 for each
+/// row-equivalent.
+const fn cap_for(instructions: u64) -> u32 {
+    ((instructions - 20_000) * 100 / (145 * DIM as u64 + 24_000)) as u32
+}

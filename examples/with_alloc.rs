@@ -1,0 +1,68 @@
+//! A model that is not in flash: its bytes arrive at run time (here from flash all the same), on a small heap.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+extern crate alloc;
+
+mod support;
+
+use alloc::vec::Vec;
+use support::{entry, figure, say};
+use zhat::format::ModelBuf;
+use zhat::{Classifier, Error, QueryBuffer, Scratch, seen_words};
+
+static FILE: &[u8] = include_bytes!("../tests/data/maclaurin.zhat");
+const QUERY: [f32; 12] = [0.5, -1.0, 0.75, 0.25, -0.5, 1.0, -0.25, 0.0, 0.5, -0.75, 1.0, 0.25];
+
+#[cfg(target_os = "none")]
+mod heap {
+    use embedded_alloc::LlffHeap;
+
+    /// The file, a copy of it with its alignment, and the bookkeeping.
+    const SIZE: usize = 32 * 1024;
+
+    #[global_allocator]
+    static HEAP: LlffHeap = LlffHeap::empty();
+
+    pub fn start() {
+        #[allow(unsafe_code)]
+        // SAFETY: called once, before the first allocation; nothing else uses the memory.
+        unsafe {
+            embedded_alloc::init!(HEAP, SIZE);
+        }
+    }
+
+    pub fn used() -> Option<usize> {
+        Some(HEAP.used())
+    }
+}
+
+#[cfg(not(target_os = "none"))]
+mod heap {
+    pub fn start() {}
+
+    pub fn used() -> Option<usize> {
+        None
+    }
+}
+
+entry!(run);
+
+fn run() -> Result<(), Error> {
+    heap::start();
+    // As a radio or a file system would hand it over: in pieces, aligned by chance.
+    let mut received = Vec::new();
+    FILE.chunks(512).for_each(|piece| received.extend_from_slice(piece));
+    let file = ModelBuf::from_bytes(&received)?;
+    drop(received);
+    if let Some(used) = heap::used() {
+        figure!("{used} bytes of heap for a file of {}", file.len());
+    }
+    let model = file.model();
+    let classifier = Classifier::new(model)?;
+    let query = QueryBuffer::<12>::new(&model, &QUERY)?;
+    let answer = classifier.classify::<3, _, _>(&query, &mut Scratch::<{ seen_words(300) }, 256>::new())?;
+    for best in &answer.top {
+        say!("class {}: p {:.4}", best.class, best.p);
+    }
+    Ok(())
+}
