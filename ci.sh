@@ -4,6 +4,7 @@
 #   ./ci.sh         both halves
 #   ./ci.sh host    format, lints, tests, documentation and examples on this machine
 #   ./ci.sh qemu    builds for bare targets, and the examples on Cortex-M boards in QEMU
+#   ./ci.sh device  the part of qemu that measures: flash by part, and instructions for layers of several sizes
 #
 #   ZHAT_DEVICE_TOOLCHAIN=rustup|debian   where the bare targets' libraries come from. By default rustup's if it can
 #                                         fetch them, else Debian's compiler and library source.
@@ -32,10 +33,13 @@ EXAMPLES=(
     "next_word - m3 m4 m7 m33"
     "streaming - m3 m4 m7 m33"
     "with_alloc alloc m3 m4"
+    "costs - m3 m4 m7 m33"
 )
 
 # Builds for devices have a target directory of their own: two compilers in one throw each other's work away.
 DEVICE_DIR=${CARGO_TARGET_DIR:-target}/device
+# Layers that are made to be measured on. Absolute: it is compiled into a program.
+SIZES_DIR=$(realpath -m "$DEVICE_DIR")/models
 # Where the decoder of defmt's log is installed, if it is not there already.
 DEFMT_DIR=${CARGO_TARGET_DIR:-target}/tools
 
@@ -48,7 +52,11 @@ main() {
         ;;
     host) host ;;
     qemu) qemu ;;
-    *) die "usage: ./ci.sh [host|qemu]" ;;
+    device)
+        step "tools for devices" device_tools
+        device
+        ;;
+    *) die "usage: ./ci.sh [host|qemu|device]" ;;
     esac
 }
 
@@ -78,10 +86,16 @@ qemu() {
         done
     done
     device_clippy
-    step "flash by part" flash_by_part
     for_each_example device_example
+    device
     step "tools for the log" defmt_tools
     step "example defmt_log on mps2-an386, decoded" log_example
+}
+
+device() {
+    step "flash by part" flash_by_part
+    step "layers of several sizes" cargo run --release --quiet --features std --example make_models -- --sizes "$SIZES_DIR"
+    step "instructions by size" instructions_by_size
 }
 
 # --- steps -----------------------------------------------------------------------------------------------------------
@@ -337,6 +351,23 @@ flash_by_part() {
         exact) [ "$own" -le $((12 * 1024)) ] || die "the exact path is over 12 KiB of code" ;;
         classifier) [ "$((total - base))" -le $((28 * 1024)) ] || die "the classifier is over 28 KiB of flash" ;;
         esac
+    done
+}
+
+# The costs of each estimator for every layer that `make_models --sizes` made, as the rows of a table. The host gives the
+# same answers, or this fails.
+instructions_by_size() {
+    local model name large='["-Clink-arg=--defsym=_flash_length=4194304"]'
+    for model in "$SIZES_DIR"/*.zhat; do
+        name=$(basename "$model" .zhat)
+        export ZHAT_MODEL=$model ZHAT_QUERIES=$SIZES_DIR/$name-queries.bin
+        cargo run --release --quiet --example costs >"$SIZES_DIR/$name.host"
+        # More flash than memory.x has: the boards have 4 MiB.
+        device_cargo run --quiet --release --target thumbv7em-none-eabihf --example costs \
+            --config "target.thumbv7em-none-eabihf.rustflags=$large" >"$SIZES_DIR/$name.device"
+        unset ZHAT_MODEL ZHAT_QUERIES
+        diff "$SIZES_DIR/$name.host" <(grep -v '^# ' "$SIZES_DIR/$name.device") || die "costs of $name: other answers"
+        sed -n 's/^# //p' "$SIZES_DIR/$name.device"
     done
 }
 

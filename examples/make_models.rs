@@ -4,6 +4,8 @@
 //! ```text
 //! cargo run --release --features std --example make_models              write them
 //! cargo run --release --features std --example make_models -- --check   fail if they would change
+//! cargo run --release --features std --example make_models -- --sizes FOLDER
+//!                                          layers of several sizes with an index, for the example `costs`
 //! ```
 
 mod support;
@@ -12,7 +14,7 @@ use std::error::Error;
 use std::path::Path;
 
 use support::cases::{self, Answer, Case};
-use zhat::host::build::{Targets, build};
+use zhat::host::build::{Plan, Targets, build};
 use zhat::host::{Kind, Layer, flat_model};
 use zhat::{Model, QueryBuffer, exact};
 
@@ -21,7 +23,12 @@ const DIM: usize = 64;
 const QUERIES: usize = 50;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let check = std::env::args().any(|argument| argument == "--check");
+    let mut arguments = std::env::args().skip(1);
+    let check = match arguments.next().as_deref() {
+        Some("--sizes") => return sizes(Path::new(&arguments.next().ok_or("--sizes needs a folder")?)),
+        Some("--check") => true,
+        _ => false,
+    };
     // The second fits a part with 256 KiB of flash.
     for (name, classes) in [("exact", 10_000), ("exact-small", 1_000)] {
         let layer = Layer::generate(classes, DIM, 1);
@@ -37,6 +44,31 @@ fn main() -> Result<(), Box<dyn Error>> {
         let calibration = layer.queries(Kind::LanguageModel, 100, 6);
         let built = build(&layer.weights, &layer.biases, Some(&calibration), &Targets::default(), &mut |_| ())?;
         keep("fuzz/seeds/indexed.zhat", &built.model, check)?;
+    }
+    Ok(())
+}
+
+/// Rows and columns of the layers that devices are measured on.
+const SIZES: [(usize, usize); 4] = [(2_000, 64), (10_000, 64), (30_000, 64), (10_000, 128)];
+
+/// Builds a model of each size for 4 % of the work, and writes it with 1 000 queries.
+fn sizes(folder: &Path) -> Result<(), Box<dyn Error>> {
+    std::fs::create_dir_all(folder)?;
+    // One plan: it is the cost that is of interest, not the last per mille of the error.
+    let plans = vec![Plan { blend: 0.25, branching: 16, leaf: 16, learn: true, links: 8 }];
+    let targets = Targets { work: 0.04, cap: 0.04, plans, ..Targets::default() };
+    for (classes, dim) in SIZES {
+        let layer = Layer::generate(classes, dim, 1);
+        let calibration = layer.queries(Kind::LanguageModel, 2000, 2);
+        let built = build(&layer.weights, &layer.biases, Some(&calibration), &targets, &mut |_| ())?;
+        std::fs::write(folder.join(format!("{classes}x{dim}.zhat")), &*built.model)?;
+        let mut queries = Vec::new();
+        for (query, scale) in layer.queries(Kind::LanguageModel, 1000, 3).iter().map(rounded) {
+            queries.extend(scale.to_le_bytes());
+            queries.extend(query.iter().map(|&value| value as u8));
+        }
+        std::fs::write(folder.join(format!("{classes}x{dim}-queries.bin")), queries)?;
+        println!("{classes} x {dim}: error {:.2} % on what it was tuned on", 100.0 * built.expected.error);
     }
     Ok(())
 }

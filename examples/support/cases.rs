@@ -48,6 +48,18 @@ pub fn read(bytes: &[u8], dim: usize) -> Result<impl Iterator<Item = Case<'_>>, 
     Ok(cases.chunks_exact(len).map(move |case| parse(case, dim)))
 }
 
+/// The queries in a file of queries alone: for each its scale (f32) and its values (dimension × i8). An error if it is not
+/// a whole number of them.
+pub fn queries(bytes: &[u8], dim: usize) -> Result<impl Iterator<Item = (f32, &[i8])>, &'static str> {
+    let len = WORD + dim;
+    if !bytes.len().is_multiple_of(len) {
+        return Err("the queries are not those of the model");
+    }
+    Ok(bytes
+        .chunks_exact(len)
+        .map(|query| (f32::from_bits(word(query, 0)), bytemuck::cast_slice(query.get(WORD..).unwrap_or(&[])))))
+}
+
 fn parse(case: &[u8], dim: usize) -> Case<'_> {
     let after_scale = case.get(WORD..).unwrap_or(&[]);
     let (query, answer) = after_scale.split_at_checked(dim).unwrap_or((&[], &[]));

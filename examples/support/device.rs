@@ -184,6 +184,11 @@ pub fn paint() {
     });
 }
 
+/// Bytes of stack in use.
+pub fn depth() -> Option<usize> {
+    Some(&raw const _stack_start as usize - cortex_m::register::msp::read() as usize)
+}
+
 /// Bytes of stack used at the deepest point since [`paint`], counted from the top of RAM, or `None` if all of it was
 /// used.
 pub fn deepest() -> Option<usize> {

@@ -50,3 +50,8 @@ pub fn deepest() -> Option<usize> {
 pub fn sizes() -> Option<Sizes> {
     None
 }
+
+/// `None`: nothing is painted, and nothing compared with it.
+pub fn depth() -> Option<usize> {
+    None
+}

@@ -1,0 +1,148 @@
+//! What each estimator costs on a device: instructions over 1 000 queries, and RAM.
+//!
+//! The model and its queries are named by `ZHAT_MODEL` and `ZHAT_QUERIES` when this is compiled (`.cargo/config.toml` has
+//! defaults); `./ci.sh device` makes some of several sizes and prints the table that the README shows. Every answer is mixed
+//! into a number that is the same on every target.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+mod support;
+
+use core::hint::black_box;
+
+use rand_pcg::Pcg32;
+use support::cases;
+use support::{entry, figure, say};
+use zhat::estimators::{Estimate, HeadBuffer, mimps, mince, moments_with_samples, nmimps, retrieve, uniform};
+use zhat::math::Log2;
+use zhat::{Budget, Classifier, Error, Model, QueryBuffer, Scratch, exact, include_model, seen_words};
+
+static MODEL: &[u8] = include_model!(env!("ZHAT_MODEL"));
+static QUERIES: &[u8] = include_bytes!(env!("ZHAT_QUERIES"));
+
+/// Room for the largest model that is measured.
+const DIM: usize = 128;
+const WORDS: usize = seen_words(30_000);
+const ROOM: usize = 2048;
+/// The best classes that are asked for, and the head of the paper's estimators.
+const K: usize = 8;
+const HEAD: usize = 40;
+const SAMPLES: usize = 40;
+
+entry!(run);
+
+/// What all estimators work with.
+struct Bench<'m> {
+    model: Model<'m>,
+    classifier: Classifier<'m>,
+    budget: Budget,
+    scratch: Scratch<WORDS, ROOM>,
+    marks: [u32; WORDS],
+    head: HeadBuffer<HEAD>,
+    random: Pcg32,
+}
+
+/// A query as a quantised network gives it: its scale, and its values.
+type Int8<'q> = (f32, &'q [i8]);
+
+type Method = fn(&mut Bench<'_>, Int8<'_>) -> Result<(f32, u32), Error>;
+
+const METHODS: [(&str, Method); 7] = [
+    ("exact", |bench, case| {
+        let answer = exact::<K>(&bench.model, &quantised(bench, case)?);
+        Ok((answer.log_z(), answer.work.row_equivalents()))
+    }),
+    ("moments", |bench, case| {
+        let query = quantised(bench, case)?;
+        let answer = bench.classifier.classify::<K, _, _>(&query, &mut bench.scratch)?;
+        Ok((answer.log_z(), answer.work.row_equivalents()))
+    }),
+    ("moments + samples", |bench, case| {
+        let query = quantised(bench, case)?;
+        let Bench { model, budget, scratch, random, .. } = bench;
+        moments_with_samples(model, &query, budget, SAMPLES, scratch, random).map(figures)
+    }),
+    ("uniform", |bench, case| {
+        let query = quantised(bench, case)?;
+        let Bench { model, budget, marks, random, .. } = bench;
+        uniform(model, &query, budget.cap as usize, random, marks).map(figures)
+    }),
+    ("nmimps", |bench, case| {
+        let query = quantised(bench, case)?;
+        let Bench { model, budget, scratch, head, .. } = bench;
+        Ok(figures(nmimps(model, &retrieve(model, &query, budget, scratch, head)?)))
+    }),
+    ("mimps", |bench, case| {
+        let query = quantised(bench, case)?;
+        let Bench { model, budget, scratch, head, marks, random, .. } = bench;
+        let search = Budget { cap: budget.cap - SAMPLES as u32, ..*budget };
+        let head = retrieve(model, &query, &search, scratch, head)?;
+        mimps(model, &query, SAMPLES, &head, random, marks).map(figures)
+    }),
+    ("mince", |bench, case| {
+        let query = quantised(bench, case)?;
+        let Bench { model, budget, scratch, head, marks, random, .. } = bench;
+        let search = Budget { cap: budget.cap - SAMPLES as u32, ..*budget };
+        let head = retrieve(model, &query, &search, scratch, head)?;
+        mince(model, &query, SAMPLES, &head, random, marks, &mut [Log2::MIN; SAMPLES]).map(figures)
+    }),
+];
+
+fn quantised(bench: &Bench<'_>, case: Int8<'_>) -> Result<QueryBuffer<DIM>, Error> {
+    QueryBuffer::from_i8(&bench.model, case.1, case.0)
+}
+
+fn figures(estimate: Estimate) -> (f32, u32) {
+    (estimate.log_z(), estimate.work.row_equivalents())
+}
+
+fn run() -> Result<(), &'static str> {
+    let model = Model::from_bytes(MODEL).map_err(|_| "the model is refused")?;
+    let classifier = Classifier::new(model).map_err(|_| "the model has no index")?;
+    let (budget, scratch) = (classifier.budget(), Scratch::new());
+    let (marks, head, random) = ([0; WORDS], HeadBuffer::new(), Pcg32::new(1, 1));
+    let mut bench = Bench { model, classifier, budget, scratch, marks, head, random };
+    let (classes, dim) = (model.classes(), model.dim());
+    say!("N = {classes}, d = {dim}, at most {} row-equivalents", budget.cap);
+    for (name, method) in METHODS {
+        let (mut queries, mut total, mut least, mut most) = (0, 0, u64::MAX, 0);
+        let (mut work, mut mixed) = (0, 0u32);
+        for case in cases::queries(QUERIES, dim)? {
+            let (answer, counted) = support::instructions_of(|| method(&mut bench, black_box(case)));
+            let (log_z, rows) = answer.map_err(|_| "a query is refused")?;
+            let counted = counted.unwrap_or(0);
+            (total, least, most) = (total + counted, least.min(counted), most.max(counted));
+            (queries, work) = (queries + 1, work + u64::from(rows));
+            mixed = mixed.rotate_left(1) ^ log_z.to_bits();
+        }
+        let share = work * 10_000 / (queries * classes as u64);
+        say!("{name}: {queries} queries, work {}.{:02} %, mixed {mixed:#010x}", share / 100, share % 100);
+        if total > 0 {
+            let mean = total / queries;
+            figure!(
+                "| {classes} | {dim} | {name} | {}.{:02} % | {least} | {mean} | {most} |",
+                share / 100,
+                share % 100
+            );
+        }
+    }
+    stack(&mut bench)
+}
+
+/// The deepest stack of the default classifier, its query and its answer; the scratch memory is counted by itself.
+fn stack(bench: &mut Bench<'_>) -> Result<(), &'static str> {
+    let before = support::depth();
+    support::paint();
+    for case in cases::queries(QUERIES, bench.model.dim())?.take(100) {
+        black_box((METHODS[1].1)(bench, case)).map_err(|_| "a query is refused")?;
+    }
+    if let Some((deepest, before)) = support::deepest().zip(before) {
+        let room = bench.model.settings().map_or(0, |settings| settings.frontier as usize);
+        let scratch = 4 * (seen_words(bench.model.classes()) + room);
+        let stack = deepest - before;
+        figure!(
+            "RAM of the classifier, K = {K}: {stack} bytes of stack, {scratch} of scratch memory, {} in all",
+            stack + scratch
+        );
+    }
+    Ok(())
+}
