@@ -25,6 +25,8 @@ pub mod rows;
 pub mod search;
 pub mod tree;
 
+#[cfg(doc)]
+pub mod guide;
 #[cfg(feature = "std")]
 pub mod host;
 

@@ -13,6 +13,8 @@ mod output;
 mod plot;
 mod progress;
 mod query;
+mod reproduce;
+mod train;
 mod tune;
 
 use std::process::ExitCode;
@@ -45,6 +47,8 @@ enum Command {
     ExportRust(export_rust::ExportRust),
     Demo(demo::Demo),
     Plot(plot::Plot),
+    Train(train::Train),
+    Reproduce(reproduce::Reproduce),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -78,6 +82,8 @@ pub fn main() -> ExitCode {
         Command::ExportRust(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Plot(command) => command.run(),
+        Command::Train(command) => command.run(),
+        Command::Reproduce(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),
     };

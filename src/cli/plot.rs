@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use zhat::host::evaluate::{Evaluation, Method, Options, QuantisedLayer, quantised, scores};
 use zhat::host::io::expect_writable;
 use zhat::host::plots;
+use zhat::host::reproduce::cumulative;
 
 use super::output::print;
 use super::{Failure, Outcome, args, eval, inputs};
@@ -111,19 +112,4 @@ impl Plot {
         }
         print(&format!("{}\n", common.output.display()))
     }
-}
-
-/// Sorted probabilities, added up.
-fn cumulative(mut scores: Vec<f32>) -> Vec<f32> {
-    scores.sort_by(|a, b| b.total_cmp(a));
-    let best = scores.first().copied().unwrap_or(0.0);
-    let total: f64 = scores.iter().map(|s| f64::from(s - best).exp()).sum();
-    let mut sum = 0.0f64;
-    scores
-        .iter()
-        .map(|s| {
-            sum += f64::from(s - best).exp() / total;
-            sum as f32
-        })
-        .collect()
 }

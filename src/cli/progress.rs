@@ -64,6 +64,25 @@ impl Progress {
         }
     }
 
+    /// Says what is going on and how much of it is done.
+    pub fn count(&self, what: &str, done: usize, of: usize) {
+        // Not for every query: setting the message takes a lock.
+        if done <= 1 || self.0.length() != Some(of as u64) {
+            self.0.set_length(of as u64);
+            self.message(what);
+        }
+        self.0.set_position(done as u64);
+    }
+
+    /// Prints a line above the bar; without a bar, to standard error.
+    pub fn line(&self, line: &str) {
+        if self.0.is_hidden() {
+            eprintln!("{line}");
+        } else {
+            self.0.println(line);
+        }
+    }
+
     /// Takes the bar away.
     pub fn finish(&self) {
         self.0.finish_and_clear();

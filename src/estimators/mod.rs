@@ -50,7 +50,7 @@ pub use mince::mince;
 pub use moments::moments;
 pub use nmimps::nmimps;
 #[cfg(feature = "std")]
-pub use oracle::{OracleHead, RetrievalError};
+pub use oracle::{Oracle, OracleHead, RetrievalError};
 pub use samples::moments_with_samples;
 pub use self_normalised::self_normalised;
 pub use top::Candidate;

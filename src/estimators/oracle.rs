@@ -6,6 +6,7 @@
 use super::Head;
 use super::top::Candidate;
 use crate::format::Model;
+use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 use crate::search::Work;
 
@@ -36,6 +37,57 @@ impl RetrievalError {
     }
 }
 
+/// Every row scored once: the exact Z, and the true best rows, of which heads of any size can be taken.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    z: LogSum,
+    /// Best first, with their rows.
+    best: Vec<(Candidate, u32)>,
+    stride: usize,
+}
+
+impl Oracle {
+    /// Scores all rows and keeps what heads of up to `most` rows can need, whatever a retrieval misses.
+    pub fn new(model: &Model<'_>, query: &Query, most: usize) -> Self {
+        let mut z = LogSum::new();
+        let mut all = Vec::with_capacity(model.classes());
+        model.rows().for_each_block(0, model.classes(), query, |first, scores| {
+            z.add_all(scores);
+            all.extend(scores.iter().enumerate().map(|(i, &bits)| {
+                let row = first + i;
+                (Candidate { class: model.class_of_row(row) as u32, score: Log2::from_bits(bits) }, row as u32)
+            }));
+        });
+        let order = |&(candidate, _): &(Candidate, u32)| (core::cmp::Reverse(candidate.score), candidate.class);
+        // Two more, for those that a retrieval misses.
+        let kept = most.saturating_add(2).min(all.len());
+        if kept < all.len() {
+            all.select_nth_unstable_by_key(kept, order);
+            all.truncate(kept);
+        }
+        all.sort_unstable_by_key(order);
+        Self { z, best: all, stride: model.rows().stride() }
+    }
+
+    /// ln Z, exactly.
+    pub fn log_z(&self) -> f32 {
+        self.z.ln()
+    }
+
+    /// The best class and its score, where there is a class.
+    pub fn best(&self) -> Option<Candidate> {
+        self.best.first().map(|&(candidate, _)| candidate)
+    }
+
+    /// The best `k` rows, but for those that `error` misses; all that were kept if `k` is above that.
+    pub fn head(&self, k: usize, error: RetrievalError) -> OracleHead {
+        let kept = self.best.iter().enumerate().filter(|&(rank, _)| !error.misses(rank)).map(|(_, &both)| both).take(k);
+        let (candidates, mut rows): (Vec<_>, Vec<_>) = kept.unzip();
+        rows.sort_unstable();
+        OracleHead { candidates, rows, stride: self.stride }
+    }
+}
+
 /// The true best rows.
 #[derive(Clone, Debug)]
 pub struct OracleHead {
@@ -47,15 +99,7 @@ pub struct OracleHead {
 impl OracleHead {
     /// The best `k` rows, but for those that `error` misses; all that there are if `k` is above that.
     pub fn new(model: &Model<'_>, query: &Query, k: usize, error: RetrievalError) -> Self {
-        let mut all = Vec::with_capacity(model.classes());
-        model.rows().for_each_score(0, model.classes(), query, |row, score| {
-            all.push((Candidate { class: model.class_of_row(row) as u32, score }, row as u32));
-        });
-        all.sort_unstable_by_key(|&(candidate, _)| (core::cmp::Reverse(candidate.score), candidate.class));
-        let kept = all.iter().enumerate().filter(|&(rank, _)| !error.misses(rank)).map(|(_, &both)| both).take(k);
-        let (candidates, mut rows): (Vec<_>, Vec<_>) = kept.unzip();
-        rows.sort_unstable();
-        Self { candidates, rows, stride: model.rows().stride() }
+        Oracle::new(model, query, k).head(k, error)
     }
 
     /// As the estimators take it.

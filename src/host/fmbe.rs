@@ -1,7 +1,7 @@
 //! The table of FMBE: λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i), from the rows as they are in the file.
 //!
-//! P·N·d multiplications for each degree, all cores; every feature is summed by itself, so the table does not depend on
-//! how many there are.
+//! P·N·d multiplications for each degree, as blocked matrix products on all cores; every feature is summed by itself and
+//! in the order of the rows, so the table does not depend on how many features or cores there are.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64;
@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::estimators::fmbe_features::{Gaussians, Signs};
 use crate::format::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Section};
+use crate::host::linear;
 use crate::math::Log2;
 
 /// The same model with a table of `features` random features, which [`fmbe`](crate::estimators::fmbe()) reads. A table
@@ -42,11 +43,15 @@ fn table(model: &Model<'_>, kind: FmbeKind, features: u32, seed: u64) -> Vec<u32
     let counts = degrees(kind, features, seed);
     let all = counts.iter().enumerate().flat_map(|(degree, &count)| core::iter::repeat_n(degree, count as usize));
     let all: Vec<usize> = all.collect();
-    let lambda = all.par_iter().enumerate().map(|(feature, &degree)| match kind {
-        FmbeKind::Positive => layer.positive(seed, feature as u32, features),
-        _ => layer.maclaurin(seed, feature as u32, degree, kind, features),
-    });
-    let lambda: Vec<u32> = lambda.collect();
+    let lambda: Vec<u32> = match kind {
+        FmbeKind::Positive => {
+            (0..features).into_par_iter().map(|feature| layer.positive(seed, feature, features)).collect()
+        }
+        _ => {
+            let groups = all.par_chunks(GROUP).enumerate();
+            groups.flat_map_iter(|(i, degrees)| layer.maclaurin(seed, i * GROUP, degrees, kind, features)).collect()
+        }
+    };
     let mut words = vec![kind as u32, Fmbe::BASE, seed as u32, (seed >> 32) as u32, features];
     words.extend([log_bits(layer.log_weight) as u32, 0, 0]);
     words.extend(counts);
@@ -75,8 +80,13 @@ fn degrees(kind: FmbeKind, features: u32, seed: u64) -> [u32; FMBE_DEGREES] {
     counts
 }
 
-/// The rows, column by column, and their weights exp(b_i).
+/// Features and rows of one matrix product.
+const GROUP: usize = 64;
+const BLOCK: usize = 1024;
+
+/// The rows, one after the other and column by column, and their weights exp(b_i).
 struct Layer {
+    rows: Vec<f32>,
     columns: Vec<Vec<f32>>,
     /// exp(b_i) over their sum.
     weights: Vec<f64>,
@@ -99,29 +109,45 @@ impl Layer {
             let centre = if centred { mean[c] } else { 0.0 };
             column(c).map(|(row, value)| (value * steps[row] - centre) as f32).collect()
         });
-        Self { columns: columns.collect(), weights, log_weight, mean }
+        let columns: Vec<Vec<f32>> = columns.collect();
+        let rows = (0..count).flat_map(|row| columns.iter().map(move |column| column[row])).collect();
+        Self { rows, columns, weights, log_weight, mean }
     }
 
-    /// The constant of both φ(v) and φ(q) goes into the table: 2^(n+1−least)/n!.
-    fn maclaurin(&self, seed: u64, feature: u32, degree: usize, kind: FmbeKind, features: u32) -> u32 {
-        let mut signs = Signs::new(seed, feature);
-        let mut products = self.weights.clone();
-        let mut dots = vec![0.0_f32; products.len()];
-        for _ in 0..degree {
-            dots.fill(0.0);
-            signs.each(self.columns.iter(), |column, negative| {
-                let sign = if negative { -1.0 } else { 1.0 };
-                dots.iter_mut().zip(column).for_each(|(dot, value)| *dot += sign * value);
-            });
-            products.iter_mut().zip(&dots).for_each(|(product, &dot)| *product *= f64::from(dot));
+    /// The features from `first` on, of these degrees. The constant of both φ(v) and φ(q) goes into the table:
+    /// 2^(n+1−least)/n!.
+    fn maclaurin(&self, seed: u64, first: usize, degrees: &[usize], kind: FmbeKind, features: u32) -> Vec<u32> {
+        let (dim, count) = (self.columns.len(), self.weights.len());
+        let mut vectors: Vec<f32> = Vec::new();
+        for (i, &degree) in degrees.iter().enumerate() {
+            let mut signs = Signs::new(seed, (first + i) as u32);
+            for _ in 0..degree {
+                signs.each(0..dim, |_, negative| vectors.push(if negative { -1.0 } else { 1.0 }));
+            }
         }
-        let sum: f64 = products.iter().sum();
-        let log_factorial: f64 = (1..=degree).map(|n| (n as f64).ln()).sum();
-        let odds = (degree as f64 + 1.0 - f64::from(least_degree(kind))) * core::f64::consts::LN_2;
+        let mut sums = vec![0.0_f64; degrees.len()];
+        for start in (0..count).step_by(BLOCK) {
+            let rows = BLOCK.min(count - start);
+            let dots = linear::times_transposed(&vectors, &self.rows[start * dim..][..rows * dim], dim);
+            let mut rest = &dots[..];
+            for (sum, &degree) in sums.iter_mut().zip(degrees) {
+                let (own, others) = rest.split_at(degree * rows);
+                rest = others;
+                for (row, weight) in self.weights[start..][..rows].iter().enumerate() {
+                    let dots = own.iter().skip(row).step_by(rows);
+                    *sum += dots.fold(*weight, |product, &dot| product * f64::from(dot));
+                }
+            }
+        }
         // The centred kind counts from the sum of the weights.
         let level = if kind == FmbeKind::Centred { 0.0 } else { self.log_weight };
-        let log = sum.abs().ln() + odds - log_factorial + level - f64::from(features).ln();
-        (log_bits(log) as u32 & !1) | u32::from(sum < 0.0)
+        let entry = |(sum, &degree): (&f64, &usize)| {
+            let log_factorial: f64 = (1..=degree).map(|n| (n as f64).ln()).sum();
+            let odds = (degree as f64 + 1.0 - f64::from(least_degree(kind))) * core::f64::consts::LN_2;
+            let log = sum.abs().ln() + odds - log_factorial + level - f64::from(features).ln();
+            (log_bits(log) as u32 & !1) | u32::from(*sum < 0.0)
+        };
+        sums.iter().zip(degrees).map(entry).collect()
     }
 
     fn positive(&self, seed: u64, feature: u32, features: u32) -> u32 {

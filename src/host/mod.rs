@@ -17,6 +17,7 @@ pub mod measure;
 #[cfg(feature = "cli")]
 pub mod plots;
 mod quantise;
+pub mod reproduce;
 mod temperature;
 
 pub use error::BuildError;

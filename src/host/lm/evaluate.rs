@@ -1,5 +1,7 @@
 //! Exact perplexity: every word scored for every context.
 
+use serde::{Deserialize, Serialize};
+
 use super::Error;
 use super::batch::Batch;
 use super::model::LogBilinear;
@@ -10,7 +12,7 @@ use super::text::Tokens;
 const BATCH: usize = 512;
 
 /// How well a model predicts a text.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// The number of predictions, one a word and one a sentence end.
     pub tokens: usize,

@@ -1,0 +1,205 @@
+//! `zhat train`.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Args, ValueEnum};
+use zhat::host::io::{expect_writable, write_atomically, write_npy};
+use zhat::host::lm::{
+    Error, LogBilinear, Objective, Outcome as Ended, Settings, Stage, Summary, Tokens, Trainer, Tying, Vocabulary,
+    evaluate, read_text, write_array,
+};
+
+use super::output::print;
+use super::progress::Progress;
+use super::{Failure, Outcome};
+
+/// Train a log-bilinear language model on text
+///
+/// A text is one sentence a line, words between white space. Arrays (rows.npy, bias.npy, …), words.txt and report.json
+/// go to the folder of --output, and the run itself to run.safetensors in it, at every validation and on Ctrl-C;
+/// --resume goes on from there. The same text and seed give the same model. MATMUL_NUM_THREADS=1 in the environment is
+/// a tenth faster: the work is already cut for all cores.
+#[derive(Args)]
+#[command(after_help = "Example:
+  zhat train train.txt --valid valid.txt --test test.txt --method nce --size 8192 --dimension 100 -o lm
+  zhat train train.txt --valid valid.txt --resume lm/run.safetensors -o lm")]
+pub struct Train {
+    /// The text to learn from
+    text: PathBuf,
+    /// A text to stop by
+    #[arg(long, value_name = "FILE")]
+    valid: PathBuf,
+    /// A text to report on
+    #[arg(long, value_name = "FILE")]
+    test: Option<PathBuf>,
+    /// The folder for the model
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+    /// Go on with a run; its settings and words stay as they were
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "size", "dimension", "context", "tying", "seed"])]
+    resume: Option<PathBuf>,
+    /// What is minimised
+    #[arg(long, value_enum, default_value_t = Method::Mle)]
+    method: Method,
+    /// Noise words of a step, for nce
+    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    noise: usize,
+    /// α of α·(ln Z)², for penalty
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.1)]
+    alpha: f32,
+    /// Entries of the vocabulary, <unk> and </s> included; all words of the text without
+    #[arg(long, value_name = "COUNT")]
+    size: Option<usize>,
+    /// d, the length of a word's vector
+    #[arg(long, value_name = "COUNT", default_value_t = 64)]
+    dimension: usize,
+    /// Words of a context
+    #[arg(long, value_name = "COUNT", default_value_t = 9)]
+    context: usize,
+    /// How input and output vectors relate: untied, tied, mapped, mapped2, …
+    #[arg(long, default_value = "untied", value_parser = tying)]
+    tying: Tying,
+    /// Passes over the text, at most
+    #[arg(long, value_name = "COUNT", default_value_t = 4)]
+    epochs: u32,
+    /// Contexts of a step
+    #[arg(long, value_name = "COUNT", default_value_t = 512)]
+    batch: usize,
+    /// Adam's learning rate at d = 64
+    #[arg(long, value_name = "NUMBER", default_value_t = 8e-3)]
+    learning_rate: f32,
+    /// The share of a query's elements that are dropped in training
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    dropout: f32,
+    /// Seed of everything that is random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Also write calibration.npy: queries of so many training contexts, evenly taken
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    calibration: usize,
+    /// Also write queries.npy: queries of so many test contexts, evenly taken
+    #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "test")]
+    queries: usize,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Method {
+    /// Maximum likelihood
+    Mle,
+    /// Noise-contrastive estimation, with Z clamped to 1
+    Nce,
+    /// Maximum likelihood and a penalty that keeps Z near 1
+    Penalty,
+}
+
+fn tying(text: &str) -> Result<Tying, String> {
+    text.parse().map_err(|error: Error| error.to_string())
+}
+
+impl Train {
+    pub fn run(&self) -> Outcome {
+        let progress = Progress::new();
+        progress.message("reading");
+        let text = read_text(&self.text)?;
+        let resumed = self.resume.as_deref().map(Trainer::load).transpose()?;
+        let vocabulary = match &resumed {
+            Some(run) => run.vocabulary().clone(),
+            None => Vocabulary::from_text(&text, self.size)?,
+        };
+        let tokens = |path: &Path| Ok::<_, Failure>(Tokens::new(&read_text(path)?, &vocabulary)?);
+        let train = Tokens::new(&text, &vocabulary)?;
+        let valid = tokens(&self.valid)?;
+        let test = self.test.as_deref().map(tokens).transpose()?;
+        let mut trainer = match resumed {
+            Some(run) => run,
+            None => Trainer::new(self.settings(), vocabulary.clone(), &train)?,
+        };
+        std::fs::create_dir_all(&self.output).map_err(|error| {
+            Failure::Failed(format!("{}: cannot be made a directory: {error}", self.output.display()))
+        })?;
+        let checkpoint = self.output.join("run.safetensors");
+        expect_writable(&checkpoint)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        // Without a handler an interrupt ends the program as well, but loses the run since the last validation.
+        let _ = ctrlc::set_handler(move || asked.store(true, Ordering::Relaxed));
+        let mut unsaved = None;
+        let ended = trainer.run(&train, &valid, &stop, &mut |run, p| {
+            let what = format!("perplexity {:.1}", p.perplexity);
+            progress.message(&what);
+            progress.count(&what, p.step as usize, p.steps as usize);
+            if p.stage == Stage::Validated {
+                unsaved = run.save(&checkpoint).err();
+                progress.line(&format!("step {} of {}: validation {what}", p.step, p.steps));
+            }
+        })?;
+        if let Some(error) = unsaved {
+            return Err(error.into());
+        }
+        trainer.save(&checkpoint)?;
+        if ended == Ended::Stopped {
+            progress.finish();
+            let path = checkpoint.display();
+            return Err(Failure::Failed(format!("interrupted: the run is in {path}, --resume {path} goes on")));
+        }
+        progress.message("writing");
+        let model = trainer.best();
+        model.export(&vocabulary, &self.output)?;
+        self.sample(&model, &train, self.calibration, "calibration")?;
+        let found = match &test {
+            Some(test) => {
+                self.sample(&model, test, self.queries, "queries")?;
+                Some(evaluate(&model, test)?)
+            }
+            None => None,
+        };
+        let name = self.text.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let summary = Summary::new(&trainer, &name, train.ids().len(), evaluate(&model, &valid)?, found);
+        let report = serde_json::to_string_pretty(&summary)? + "\n";
+        write_atomically(self.output.join("report.json"), report.as_bytes())?;
+        progress.finish();
+        print(&self.text(&summary))
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            dimension: self.dimension,
+            context: self.context,
+            tying: self.tying,
+            objective: match self.method {
+                Method::Mle => Objective::MaximumLikelihood,
+                Method::Nce => Objective::Contrastive { noise: self.noise },
+                Method::Penalty => Objective::SelfNormalised { penalty: self.alpha },
+            },
+            batch: self.batch,
+            learning_rate: self.learning_rate,
+            dropout: self.dropout,
+            epochs: self.epochs,
+            seed: self.seed,
+            ..Settings::default()
+        }
+    }
+
+    /// Queries of a text with their contexts and next words.
+    fn sample(&self, model: &LogBilinear, tokens: &Tokens, count: usize, name: &str) -> Outcome {
+        if count == 0 {
+            return Ok(());
+        }
+        let sample = model.sample(tokens, count)?;
+        let at = |suffix: &str| self.output.join(format!("{name}{suffix}.npy"));
+        write_npy(at(""), &sample.queries)?;
+        write_array(&at("_contexts"), &sample.contexts, &[sample.labels.len(), model.shape().context])?;
+        write_array(&at("_labels"), &sample.labels, &[sample.labels.len()])?;
+        Ok(())
+    }
+
+    fn text(&self, summary: &Summary) -> String {
+        let mut text =
+            format!("{}: {} words, {} dimensions\n", self.output.display(), summary.words, summary.dimension);
+        let _ = writeln!(text, "{summary}");
+        text
+    }
+}

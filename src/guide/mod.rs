@@ -1,0 +1,5 @@
+//! Pages to read: how to use it, and what was measured.
+
+#[doc = include_str!("paper.md")]
+#[doc = include_str!("figure1.svg")]
+pub mod paper {}
