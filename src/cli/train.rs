@@ -16,6 +16,22 @@ use super::output::print;
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
+/// What a run that goes on has already.
+const SETTINGS: [&str; 12] = [
+    "method",
+    "noise",
+    "alpha",
+    "size",
+    "dimension",
+    "context",
+    "tying",
+    "epochs",
+    "batch",
+    "learning_rate",
+    "dropout",
+    "seed",
+];
+
 /// Train a log-bilinear language model on text
 ///
 /// A text is one sentence a line, words between white space. Arrays (rows.npy, bias.npy, …), words.txt and report.json
@@ -39,7 +55,7 @@ pub struct Train {
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
     /// Go on with a run; its settings and words stay as they were
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "size", "dimension", "context", "tying", "seed"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = SETTINGS)]
     resume: Option<PathBuf>,
     /// What is minimised
     #[arg(long, value_enum, default_value_t = Method::Mle)]

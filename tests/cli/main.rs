@@ -4,5 +4,7 @@
 mod build;
 mod errors;
 mod report;
+mod reproduce;
 mod support;
+mod train;
 mod use_it;

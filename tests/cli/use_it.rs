@@ -110,7 +110,9 @@ fn every_help_has_an_example_and_ends_well() {
     assert!(files.run("--help").contains("Example:"));
     let commands = ["build", "eval", "tune", "inspect", "query", "export-rust", "demo", "plot", "completions", "man"];
     let plots = ["plot cumulative", "plot reliability", "plot error-work"];
-    for command in commands.into_iter().chain(plots) {
+    let papers = ["table1", "table2", "table3", "figure1", "table4", "document"].map(|it| format!("reproduce {it}"));
+    let others = ["train", "reproduce"].into_iter().chain(papers.iter().map(String::as_str));
+    for command in commands.into_iter().chain(plots).chain(others) {
         let help = files.run(&format!("{command} --help"));
         assert!(help.contains("Example:") && help.contains(&format!("zhat {command}")), "{command}:\n{help}");
     }

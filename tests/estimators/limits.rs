@@ -2,8 +2,8 @@
 
 use rand_pcg::Pcg32;
 use zhat::estimators::{
-    Head, HeadBuffer, OracleHead, RetrievalError, mimps, mince, moments, moments_with_samples, nmimps, retrieve,
-    self_normalised, uniform,
+    Head, HeadBuffer, Oracle, OracleHead, RetrievalError, mimps, mince, moments, moments_with_samples, nmimps,
+    retrieve, self_normalised, uniform,
 };
 use zhat::host::flat_model;
 use zhat::math::Log2;
@@ -149,4 +149,24 @@ fn mince_solves_the_paper_s_equation() {
 #[test]
 fn self_normalised_is_one() {
     assert_eq!((self_normalised().log_z(), self_normalised().work.row_equivalents()), (0.0, 0));
+}
+
+#[test]
+fn one_pass_serves_heads_of_any_size_and_error() {
+    let (rows, biases) = clustered(N, D, 1.0);
+    let file = flat_model(&rows, &biases).expect("valid");
+    let model = file.model();
+    let query = query::<D>(&model, 2.0, 5);
+    let oracle = Oracle::new(&model, &query, 40);
+    assert_eq!(oracle.log_z(), exact::<1>(&model, &query).log_z());
+    for k in [0, 1, 2, 7, 40] {
+        for error in RetrievalError::ALL {
+            let (once, alone) = (oracle.head(k, error), OracleHead::new(&model, &query, k, error));
+            assert_eq!(once.head().candidates().len(), k);
+            assert_eq!(once.head().candidates(), alone.head().candidates(), "{k} {error:?}");
+        }
+    }
+    let all = oracle.head(3, RetrievalError::None);
+    let without = oracle.head(2, RetrievalError::First);
+    assert_eq!(all.head().candidates()[1..], *without.head().candidates());
 }

@@ -67,32 +67,27 @@ pub(super) fn prose(table: &OracleTable) -> Vec<String> {
             both("MINCE", 1000)
         ),
     ];
-    let fmbe = |row: &&super::Row| row.estimator.starts_with("FMBE");
-    let errors: Vec<String> = table
-        .rows
-        .iter()
-        .filter(fmbe)
-        .filter_map(|row| Some(format!("{} by {}", row.estimator, percent(row.cells.first()?.as_ref()?.mean))))
-        .collect();
+    let fmbe = table.rows.iter().filter(|row| row.estimator.starts_with("FMBE"));
+    let errors: Vec<String> = fmbe.filter_map(described).collect();
     if !errors.is_empty() {
         lines.push(format!(
-            "- FMBE is useless at these norms, as in the paper ({}). A sum of features below zero counts here as an \
-             estimate of nothing, an error of 100 %.",
-            errors.join(", ")
+            "- FMBE does not pay, as in the paper: {}, against {} for 1000 uniform samples. A sum of features below zero \
+             counts here as an estimate of nothing, an error of 100 %.",
+            errors.join(", "),
+            mean("Uniform", None, Some(1000))
         ));
     }
-    let ours: Vec<String> = table
-        .rows
-        .iter()
-        .filter(|row| row.estimator == "Moments")
-        .filter_map(|row| {
-            Some(format!("{} at {}", percent(row.cells.first()?.as_ref()?.mean), percent(100.0 * row.work)))
-        })
-        .collect();
+    let ours: Vec<String> = table.rows.iter().filter(|row| row.estimator == "Moments").filter_map(described).collect();
     lines.push(format!(
-        "- Moments has no oracle: its work is all of it, search included, and it is off by {} of the rows. The oracle rows \
-         count k + l rows, as if the head were named for free.",
+        "- Moments has no oracle, and its work is all of it, search included: {}. The oracle rows count k + l, as if the \
+         head were named for free.",
         ours.join(", ")
     ));
     lines
+}
+
+/// "Name off by 3 % with 1 % of the work".
+fn described(row: &super::Row) -> Option<String> {
+    let cell = row.cells.first()?.as_ref()?;
+    Some(format!("{} off by {} with a work of {}", row.estimator, percent(cell.mean), percent(100.0 * row.work)))
 }
