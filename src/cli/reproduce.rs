@@ -122,8 +122,8 @@ struct FmbeArgs {
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "10000,50000")]
     features: Vec<u32>,
     /// Queries that FMBE is asked: it takes about D dot products for each
-    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
-    feature_queries: usize,
+    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    feature_queries: u32,
 }
 
 impl Reproduce {
@@ -132,7 +132,7 @@ impl Reproduce {
         let tick = |step: zhat::host::reproduce::Step<'_>| progress.count(step.what, step.done, step.of);
         match &self.what {
             What::Table1 { common, fmbe, variants } => {
-                let run = |o: &Oracles<'_>| table1(o, &fmbe.features, *variants, fmbe.feature_queries, &tick);
+                let run = |o: &Oracles<'_>| table1(o, &fmbe.features, *variants, fmbe.feature_queries as usize, &tick);
                 let features: Vec<String> = fmbe.features.iter().map(u32::to_string).collect();
                 let more = format!(
                     " --features {} --variants {variants} --feature-queries {}",
@@ -144,7 +144,7 @@ impl Reproduce {
             What::Table2 { common, fmbe } => {
                 let features = fmbe.features.first().copied().unwrap_or(0);
                 let more = format!(" --features {features} --feature-queries {}", fmbe.feature_queries);
-                let run = |o: &Oracles<'_>| table2(o, features, fmbe.feature_queries, &tick);
+                let run = |o: &Oracles<'_>| table2(o, features, fmbe.feature_queries as usize, &tick);
                 common.oracle_table("table2", &more, &progress, &run)
             }
             What::Table3 { common } => common.oracle_table("table3", "", &progress, &|o| table3(o, &tick)),

@@ -126,7 +126,7 @@ impl Run {
     }
 }
 
-/// FMBE with a table of `features` for each seed, on the first queries of each of these sets; one row.
+/// FMBE with a table of `features` for each seed, on `count` queries of each of these sets, evenly taken; one row.
 ///
 /// # Errors
 /// [`ReproduceError::Model`] if a table can't be added, [`ReproduceError::Query`] if the model refuses a query.
@@ -145,15 +145,20 @@ pub fn run_fmbe(
         let file = with_fmbe(file, kind, features, u64::from(seed) + 1).map_err(ReproduceError::Model)?;
         let model = file.model();
         for (of_set, (queries, truths)) in errors.iter_mut().zip(sets) {
-            let values = queries.data().par_chunks_exact(queries.cols()).take(count).zip(*truths).enumerate();
-            let answers: Result<Vec<(f64, f64)>, ReproduceError> = values
+            let (rows, count) = (queries.rows(), count.min(queries.rows()));
+            let answers: Result<Vec<(f64, f64)>, ReproduceError> = (0..count)
+                .into_par_iter()
                 .map_init(
                     || Memory::new(&model),
-                    |memory, (index, (values, &truth))| {
+                    |memory, i| {
+                        let index = i * rows / count;
                         let fail = |error| ReproduceError::Query { index, error };
-                        memory.scratch.query.set(&model, values).map_err(fail)?;
+                        memory.scratch.query.set(&model, queries.row(index)).map_err(fail)?;
                         let estimate = fmbe(&model, &*memory.scratch.query).map_err(fail)?;
-                        Ok((relative_error(estimate.log_z(), truth), f64::from(estimate.work.row_equivalents())))
+                        Ok((
+                            relative_error(estimate.log_z(), truths[index]),
+                            f64::from(estimate.work.row_equivalents()),
+                        ))
                     },
                 )
                 .collect();
