@@ -97,3 +97,8 @@ pub fn labels(path: &Path, queries_path: &Path, queries: &Matrix, classes: usize
     expect_labels_in_range(path, &labels, classes)?;
     Ok(labels)
 }
+
+/// A file's name without its folders.
+pub fn name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,6 +1,6 @@
 //! `zhat reproduce`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -11,6 +11,7 @@ use zhat::host::reproduce::{
     table3, table4,
 };
 
+use super::inputs::name;
 use super::output::{Table, print};
 use super::progress::Progress;
 use super::{Failure, Outcome};
@@ -251,9 +252,4 @@ impl Store {
         grid.rows.iter().for_each(|row| table.row(row.clone()));
         print(&table.render())
     }
-}
-
-/// A file's name without its folders.
-fn name(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

@@ -12,6 +12,7 @@ use zhat::host::lm::{
     evaluate, read_text, write_array,
 };
 
+use super::inputs::name;
 use super::output::print;
 use super::progress::Progress;
 use super::{Failure, Outcome};
@@ -172,12 +173,39 @@ impl Train {
             }
             None => None,
         };
-        let name = self.text.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let summary = Summary::new(&trainer, &name, train.ids().len(), evaluate(&model, &valid)?, found);
+        let text = (&name(&self.text)[..], train.ids().len());
+        let summary = Summary::new(&trainer, &self.command(), text, evaluate(&model, &valid)?, found);
         let report = serde_json::to_string_pretty(&summary)? + "\n";
         write_atomically(self.output.join("report.json"), report.as_bytes())?;
         progress.finish();
         print(&self.text(&summary))
+    }
+
+    /// What to type for the same again. Without folders: those are the user's own.
+    fn command(&self) -> String {
+        let mut command = format!("zhat train {} --valid {}", name(&self.text), name(&self.valid));
+        if let Some(test) = &self.test {
+            let _ = write!(command, " --test {}", name(test));
+        }
+        if let Some(run) = &self.resume {
+            let _ = write!(command, " --resume {}", name(run));
+        }
+        let method = match self.method {
+            Method::Mle => "mle".into(),
+            Method::Nce => format!("nce --noise {}", self.noise),
+            Method::Penalty => format!("penalty --alpha {}", self.alpha),
+        };
+        let size = self.size.map_or(String::new(), |size| format!(" --size {size}"));
+        let Self { dimension, context, tying, epochs, batch, learning_rate, dropout, seed, .. } = self;
+        if self.resume.is_none() {
+            let _ = write!(
+                command,
+                " --method {method}{size} --dimension {dimension} --context {context} --tying {tying} --epochs {epochs} \
+                 --batch {batch} --learning-rate {learning_rate} --dropout {dropout} --seed {seed}"
+            );
+        }
+        let (calibration, queries) = (self.calibration, self.queries);
+        command + &format!(" --calibration {calibration} --queries {queries} -o {}", name(&self.output))
     }
 
     fn settings(&self) -> Settings {

@@ -11,6 +11,8 @@ use super::train::Trainer;
 /// How a model was trained and how good it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
+    /// What was typed.
+    pub command: String,
     /// The name of the training text.
     pub text: String,
     /// Its length in words and sentence ends.
@@ -32,8 +34,14 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a run on a text of this name and length.
-    pub fn new(trainer: &Trainer, text: &str, tokens: usize, valid: Evaluation, test: Option<Evaluation>) -> Self {
+    /// Of a run that was started by a command, on a text of this name and length.
+    pub fn new(
+        trainer: &Trainer,
+        command: &str,
+        (text, tokens): (&str, usize),
+        valid: Evaluation,
+        test: Option<Evaluation>,
+    ) -> Self {
         let Settings { dimension, context, objective, seed, .. } = *trainer.settings();
         let objective = match objective {
             Objective::MaximumLikelihood => "maximum likelihood".to_owned(),
@@ -41,7 +49,8 @@ impl Summary {
             Objective::Contrastive { noise } => format!("noise-contrastive estimation with {noise} noise words"),
         };
         let words = trainer.vocabulary().len();
-        Self { text: text.into(), tokens, words, dimension, context, objective, seed, valid, test }
+        let (command, text) = (command.to_owned(), text.to_owned());
+        Self { command, text, tokens, words, dimension, context, objective, seed, valid, test }
     }
 }
 

