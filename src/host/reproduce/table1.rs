@@ -1,9 +1,10 @@
 //! Table 1: how far the estimators are off over k and l, given the true S_k.
 
 use super::estimator::Estimator;
+use super::features::run_fmbe;
 use super::oracle::Oracles;
 use super::result::{OracleTable, percent};
-use super::run::{run, run_fmbe};
+use super::run::run;
 use super::{ReproduceError, Step};
 use crate::estimators::RetrievalError;
 use crate::format::FmbeKind;

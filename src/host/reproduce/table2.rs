@@ -3,9 +3,10 @@
 //! The noise of a query is the same for all estimators and seeds; Z is that of the query with its noise.
 
 use super::estimator::Estimator;
+use super::features::run_fmbe;
 use super::oracle::Oracles;
 use super::result::{OracleTable, percent};
-use super::run::{Run, run, run_fmbe};
+use super::run::{Run, run};
 use super::{ReproduceError, Step};
 use crate::estimators::RetrievalError;
 use crate::format::FmbeKind;

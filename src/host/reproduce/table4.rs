@@ -7,27 +7,17 @@
 use core::hint::black_box;
 use std::time::{Duration, Instant};
 
-use rand_core::SeedableRng;
-use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
+use super::on_index::{Asked, all, ask};
 use super::result::{Grid, number, percent};
 use super::tally::{mean, relative_error};
 use super::{ReproduceError, Step, today};
-use crate::estimators::head::retrieve_into;
-use crate::estimators::{Candidate, Estimate, mimps, samples, self_normalised};
-use crate::format::Model;
 use crate::host::Matrix;
 use crate::host::build::{Targets, build};
 use crate::host::lm::Summary;
-use crate::host::measure::{self, HostScratch};
-use crate::search::{Budget, Buffers};
+use crate::host::measure::HostScratch;
 
-/// The paper's k and l.
-const HEADS: [usize; 3] = [10, 50, 100];
-const SAMPLES: [usize; 2] = [10, 100];
-/// The works of our rows, as shares of N.
-const SHARES: [f32; 4] = [0.01, 0.02, 0.04, 0.08];
 /// The work that the index is tuned for.
 const TUNED_FOR: f32 = 0.02;
 
@@ -92,14 +82,6 @@ pub struct Table4 {
     pub lines: Vec<Line>,
 }
 
-#[derive(Clone, Copy)]
-enum Asked {
-    One,
-    Mimps { k: usize, l: usize },
-    Moments { cap: u32 },
-    MomentsAndSamples { cap: u32 },
-}
-
 /// Runs it.
 ///
 /// # Errors
@@ -129,7 +111,7 @@ pub fn table4(
         brute_force += start.elapsed();
         sum_z += f64::from(truth).exp();
         for (&asked, figures) in asked.iter().zip(&mut figures) {
-            let draws = if matches!(asked, Asked::One | Asked::Moments { .. }) { 1 } else { seeds };
+            let draws = if asked.is_random() { seeds } else { 1 };
             for seed in 0..draws {
                 let seed = (u64::from(seed) << 32) ^ index as u64;
                 let start = Instant::now();
@@ -142,7 +124,7 @@ pub fn table4(
     let count = layer.queries.rows() as f64;
     let own = figures[0].sum();
     let line = |(&asked, figures): (&Asked, &Figures)| {
-        let (estimator, ours, k, l) = described(asked);
+        let (estimator, ours, k, l) = asked.described();
         let time = figures.time.as_secs_f64() / figures.answers.len() as f64;
         Line {
             estimator: estimator.into(),
@@ -171,25 +153,6 @@ pub fn table4(
     })
 }
 
-fn all(model: &Model<'_>) -> Vec<Asked> {
-    let top = model.tree().map_or(1, |tree| tree.top());
-    let cap = |share: f32, least: usize| ((share * model.classes() as f32) as usize).max(least) as u32;
-    let mut asked = vec![Asked::One];
-    asked.extend(HEADS.into_iter().flat_map(|k| SAMPLES.map(|l| Asked::Mimps { k, l })));
-    asked.extend(SHARES.map(|share| Asked::Moments { cap: cap(share, top) }));
-    asked.extend(SHARES.map(|share| Asked::MomentsAndSamples { cap: cap(share, 2 * top) }));
-    asked
-}
-
-fn described(asked: Asked) -> (&'static str, bool, Option<usize>, Option<usize>) {
-    match asked {
-        Asked::One => ("Z = 1", false, None, None),
-        Asked::Mimps { k, l } => ("MIMPS", false, Some(k), Some(l)),
-        Asked::Moments { .. } => ("Moments", true, None, None),
-        Asked::MomentsAndSamples { cap } => ("Moments + samples", true, None, Some(cap as usize / 4)),
-    }
-}
-
 #[derive(Default)]
 struct Figures {
     /// ln Ẑ and ln Z.
@@ -210,44 +173,6 @@ impl Figures {
         let errors = self.answers.iter().map(|&(log_z, truth)| (f64::from(log_z).exp() - f64::from(truth).exp()).abs());
         mean(&errors.collect::<Vec<_>>())
     }
-}
-
-/// ln Ẑ and what it took.
-fn ask(asked: Asked, model: &Model<'_>, seed: u64, scratch: &mut HostScratch) -> Result<(f32, u32), crate::Error> {
-    let stored = model.settings().map_or(Budget { cap: 0, epsilon: 0.0, expand: 0 }, |settings| settings.budget);
-    let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let estimate = match asked {
-        Asked::One => self_normalised(),
-        Asked::Mimps { k: 10, l } => on_tree::<10>(model, &stored, l, scratch, &mut rng)?,
-        Asked::Mimps { k: 50, l } => on_tree::<50>(model, &stored, l, scratch, &mut rng)?,
-        Asked::Mimps { l, .. } => on_tree::<100>(model, &stored, l, scratch, &mut rng)?,
-        Asked::Moments { cap } => {
-            let found = measure::classify::<1>(model, &Budget { cap, ..stored }, scratch)?;
-            return Ok((found.log_z(), found.work.row_equivalents()));
-        }
-        Asked::MomentsAndSamples { cap } => {
-            let HostScratch { query, seen, frontier } = scratch;
-            let buffers = Buffers { seen, frontier: &mut **frontier };
-            samples::with_buffers(model, query, &Budget { cap, ..stored }, cap as usize / 4, buffers, &mut rng)?
-        }
-    };
-    Ok((estimate.log_z(), estimate.work.row_equivalents()))
-}
-
-/// MIMPS with a head from the index: the search may spend 4·K dot products, and no less than the index is tuned for.
-fn on_tree<const K: usize>(
-    model: &Model<'_>,
-    stored: &Budget,
-    l: usize,
-    scratch: &mut HostScratch,
-    rng: &mut Pcg64Mcg,
-) -> Result<Estimate, crate::Error> {
-    let HostScratch { query, seen, frontier } = scratch;
-    let budget = Budget { cap: stored.cap.max(4 * K as u32), ..*stored };
-    let (mut candidates, mut rows) = (heapless::Vec::<Candidate, K>::new(), heapless::Vec::<u32, K>::new());
-    let buffers = Buffers { seen: &mut *seen, frontier: &mut **frontier };
-    let head = retrieve_into(model, query, &budget, buffers, &mut candidates, &mut rows)?;
-    mimps(model, query, l, &head, rng, seen)
 }
 
 impl Table4 {
