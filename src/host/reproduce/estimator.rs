@@ -138,7 +138,7 @@ pub fn ask(
             estimators::mince(model, query, l, &oracle.head(k, misses).head(), &mut rng, seen, noise)?
         }
         Estimator::Moments { cap } | Estimator::MomentsAndSamples { cap } => {
-            let buffers = Buffers { seen, frontier: &mut **frontier };
+            let buffers = Buffers { seen, frontier };
             let budget = Budget { cap, ..stored };
             samples::with_buffers(model, query, &budget, cap as usize / 4, buffers, &mut rng)?
         }

@@ -67,7 +67,7 @@ pub fn ask(asked: Asked, model: &Model<'_>, seed: u64, scratch: &mut HostScratch
         }
         Asked::MomentsAndSamples { cap } => {
             let HostScratch { query, seen, frontier } = scratch;
-            let buffers = Buffers { seen, frontier: &mut **frontier };
+            let buffers = Buffers { seen, frontier };
             samples::with_buffers(model, query, &Budget { cap, ..stored }, cap as usize / 4, buffers, &mut rng)?
         }
     };
@@ -85,7 +85,7 @@ fn on_tree<const K: usize>(
     let HostScratch { query, seen, frontier } = scratch;
     let budget = Budget { cap: stored.cap.max(4 * K as u32), ..*stored };
     let (mut candidates, mut rows) = (heapless::Vec::<Candidate, K>::new(), heapless::Vec::<u32, K>::new());
-    let buffers = Buffers { seen: &mut *seen, frontier: &mut **frontier };
+    let buffers = Buffers { seen: &mut *seen, frontier };
     let head = retrieve_into(model, query, &budget, buffers, &mut candidates, &mut rows)?;
     mimps(model, query, l, &head, rng, seen)
 }
