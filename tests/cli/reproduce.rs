@@ -40,6 +40,8 @@ fn every_table_is_printed_stored_and_written_about() {
     }
     let first = stored(&files, "table1");
     every_cell_is_finite(&first);
+    // Z is that of the int8 rows, near that of the floats.
+    assert!(first["data"]["quantisation"].as_f64().unwrap() < 2.0, "{}", first["data"]);
     // With 400 rows, k or l of 1000 are all of them.
     assert!(mean(&first, "MIMPS", 1000, 0) < 1e-3);
     assert!(mean(&first, "MIMPS", 1, 0) > 1.0);
