@@ -41,7 +41,7 @@ pub(super) fn prose(table: &OracleTable) -> Vec<String> {
     let recalls = table.rows.iter().filter_map(|row| {
         let (recall, cell) = (row.recall?, row.cells.first()?.as_ref()?);
         let (work, error) = (percent(100.0 * row.work), percent(cell.mean));
-        Some(format!("{} of the best rows with {work} of the work, and its error is {error}", percent(100.0 * recall)))
+        Some(format!("{} of the best rows with a work of {work}, at an error of {error}", percent(100.0 * recall)))
     });
     vec![
         format!(
@@ -58,9 +58,11 @@ pub(super) fn prose(table: &OracleTable) -> Vec<String> {
             mean("MINCE", 1000, 3)
         ),
         format!(
-            "- Our rows have a real index, whose misses are in their figures already. Moments finds {}: a row that the \
-             search did not open is still in the prediction of its node.",
-            recalls.collect::<Vec<_>>().join(", ")
+            "- Our rows have a real index, whose misses are in their figures already. Moments finds {}. Its search follows \
+             mass, and the best row has a p of {} in the mean here; a row that it did not open is still in the prediction \
+             of its node, which is why missing it costs so little.",
+            recalls.collect::<Vec<_>>().join(", and "),
+            super::result::number(table.data.top_p)
         ),
     ]
 }
