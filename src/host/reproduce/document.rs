@@ -138,8 +138,9 @@ fn about(data: &Data) -> String {
 fn about_model(table: &Table4) -> String {
     let training = table.training.as_ref().map_or(String::new(), |summary| format!(" {summary}"));
     format!(
-        "{} words, d = {}, {} test contexts, {} seeds; the mean of Z is {}.{training} The head of MIMPS comes from the index, \
-         whose search may spend 4·k dot products and no less than 2 % of N. Times are of one core, all in the same run.",
+        "{} words, d = {}, {} test contexts, {} seeds; the mean of Z is {}.{training} Σ of errors is that of |Ẑ−Z|. The head \
+         of MIMPS comes from the index, whose search may spend 4·k dot products and no less than 2 % of N. Times are of one \
+         core, all in the same run.",
         table.rows,
         table.dim,
         table.queries,
