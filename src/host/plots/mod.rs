@@ -4,6 +4,7 @@
 
 mod cumulative;
 mod error_against_work;
+mod growth;
 mod legend;
 mod reliability;
 
@@ -17,6 +18,7 @@ use plotters::style::{FontStyle, register_font};
 
 pub use cumulative::cumulative;
 pub use error_against_work::{Line, error_against_work, pareto};
+pub use growth::growth;
 pub use reliability::reliability;
 
 use crate::host::io::write_atomically;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::result::{Data, Grid, number, percent};
-use super::{Figure1, OracleTable, ReproduceError, Table4, table1, table2, table3};
+use super::{Figure1, Growth, OracleTable, ReproduceError, Table4, table1, table2, table3};
 
 /// The results in a folder: `table1.json` and so on, as far as they are there.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Results {
     pub table4: Option<Table4>,
     /// Figure 1.
     pub figure1: Option<Figure1>,
+    /// Growth.
+    pub growth: Option<Growth>,
 }
 
 impl Results {
@@ -35,9 +37,10 @@ impl Results {
             table3: read(folder, "table3")?,
             table4: read(folder, "table4")?,
             figure1: read(folder, "figure1")?,
+            growth: read(folder, "growth")?,
         };
         match found {
-            Self { table1: None, table2: None, table3: None, table4: None, figure1: None } => {
+            Self { table1: None, table2: None, table3: None, table4: None, figure1: None, growth: None } => {
                 let text = format!("{}: no results: zhat reproduce table1 --out makes one", folder.display());
                 Err(ReproduceError::Setting(text))
             }
@@ -100,6 +103,17 @@ pub fn document(results: &Results) -> String {
         let training = table.training.as_ref().map_or(String::new(), |summary| format!("{}\n$ ", summary.command));
         let command = training + &table.command;
         section(&mut text, title, &table.date, &command, &about_model(table), &table.grid(), &table.prose());
+    }
+    if let Some(growth) = &results.growth {
+        let data = format!(
+            "the first N vectors of {}, times {}, {} of them as queries; an index without calibration queries, tuned for {} \
+             of the work.",
+            growth.source,
+            growth.scale,
+            growth.queries,
+            percent(100.0 * f64::from(super::growth::WORK))
+        );
+        section(&mut text, "Growth", &growth.date, &growth.command, &data, &growth.grid(), &growth.prose());
     }
     // The last, because the picture is put behind the page.
     if let Some(figure) = &results.figure1 {

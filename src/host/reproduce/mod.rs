@@ -8,6 +8,7 @@
 //! | [`table3`] | the same when the retrieval misses the best rows |
 //! | [`figure1`] | how many classes hold the probability, for frequent and rare words |
 //! | [`table4`] | MIMPS on a real index against Z = 1, on a language model trained to normalise itself |
+//! | [`growth`](fn@growth) | not in the paper: how the work for one error grows with N |
 //!
 //! Each takes data and settings to a result that can be stored as JSON; [`document`] writes the page about all of them
 //! from those files. The sentences about a result stand beside the experiment, and no figure is written by hand.
@@ -18,6 +19,7 @@ mod error;
 mod estimator;
 mod features;
 mod figure1;
+mod growth;
 mod on_index;
 mod oracle;
 mod result;
@@ -34,6 +36,7 @@ pub use document::{Results, document};
 pub use error::ReproduceError;
 pub use estimator::Estimator;
 pub use figure1::{Curve, Figure1, cumulative, figure1};
+pub use growth::{Growth, Size, growth};
 pub use oracle::Oracles;
 pub use result::{Data, Grid, OracleTable, Row};
 pub use table1::table1;
