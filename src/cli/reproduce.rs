@@ -12,7 +12,7 @@ use zhat::host::reproduce::{
 };
 
 use super::inputs::name;
-use super::output::{Table, percent, print};
+use super::output::{Table, print};
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
@@ -243,8 +243,7 @@ impl Reproduce {
                 );
                 let found = growth(&from.read(*queries)?, sizes, *error, [&name(vectors), &command], &tick)?;
                 if let Some(path) = plot {
-                    let name = format!("error {}, N^{:.2}", percent(*error), found.exponent);
-                    plots::growth(path, &name, &found.points())?;
+                    plots::growth(path, &found.lines())?;
                 }
                 store.finish("growth", &found, &found.grid(), &progress)
             }
