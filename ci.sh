@@ -34,6 +34,7 @@ EXAMPLES=(
     "streaming - m3 m4 m7 m33"
     "with_alloc alloc m3 m4"
     "costs - m3 m4 m7 m33"
+    "panic_free - m0 m3 m4 m7 m33"
 )
 
 # Builds for devices have a target directory of their own: two compilers in one throw each other's work away.
@@ -90,6 +91,7 @@ qemu() {
     device
     step "tools for the log" defmt_tools
     step "example defmt_log on mps2-an386, decoded" log_example
+    step "a way to panic is found out" panics_do_not_link
 }
 
 device() {
@@ -282,8 +284,18 @@ device_example() {
     done
 }
 
-# run_example NAME TARGET MACHINE [FEATURES]: runs an example and compares what it prints with the file beside its
-# source. Lines that start with "# " are figures of one target: shown, not compared. TARGET may be `host`.
+# That the example panic_free links proves something only if it would not link with a panic in it.
+panics_do_not_link() {
+    local log=$DEVICE_DIR/panic_free.log
+    if device_cargo rustc --release --target thumbv7em-none-eabihf --example panic_free -- \
+        --cfg zhat_panics_on_purpose >"$log" 2>&1; then
+        die "a firmware that panics on purpose was linked: the check finds nothing"
+    fi
+    grep --max-count=1 'undefined symbol: zhat_can_panic' "$log" || die "it fails for another reason: $(cat "$log")"
+}
+
+# run_example NAME TARGET MACHINE [FEATURES]: runs an example and compares what it prints with the file beside
+# its source. Lines that start with "# " are figures of one target: shown, not compared. TARGET may be `host`.
 run_example() {
     local name=$1 target=$2 machine=$3 features=${4:-} status=0
     local expected=examples/$name.out actual=$DEVICE_DIR/$name-$machine.out
@@ -292,8 +304,8 @@ run_example() {
     if [ "$target" = host ]; then
         cargo run --quiet --example "$name" --features "$features" >"$actual" || status=$?
     else
-        ZHAT_QEMU_MACHINE=$machine device_cargo run --quiet --release --target "$target" --example "$name" \
-            --features "$features" >"$actual" || status=$?
+        ZHAT_QEMU_MACHINE=$machine device_cargo run --quiet --release --target "$target" \
+            --example "$name" --features "$features" >"$actual" || status=$?
     fi
     cat "$actual"
     [ "$status" -eq 0 ] || die "example $name on $machine: exit status $status"

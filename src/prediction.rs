@@ -86,5 +86,10 @@ impl<const K: usize> Prediction<K> {
 }
 
 fn ranked<const K: usize>(top: &[Candidate], z: &LogSum) -> Vec<Ranked, K> {
-    top.iter().take(K).map(|&Candidate { class, score }| Ranked { class, score, p: z.share(score) }).collect()
+    let mut ranked = Vec::new();
+    for &Candidate { class, score } in top {
+        // The list that they are from has the same capacity. (Collecting would panic where it had not.)
+        let _ = ranked.push(Ranked { class, score, p: z.share(score) });
+    }
+    ranked
 }

@@ -93,8 +93,12 @@ pub(super) fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> Log
                 let seen = found.seen.count(span.first_row, span.rows);
                 far.add_part(Log2::from_bits(whole), span.rows.saturating_sub(seen) as u32, span.rows as u32);
             }
+            // The last one takes its place.
             len -= 1;
-            masses.swap(i, len);
+            let last = masses.get(len).copied().unwrap_or(0);
+            if let Some(place) = masses.get_mut(i) {
+                *place = last;
+            }
         }
         far.add_all(masses.get(..len).unwrap_or(&[]));
     }

@@ -145,7 +145,7 @@ impl<'t, 'm> Proposal<'t, 'm> {
             let (span, unseen, share) = self.node(found, unopened);
             let end = start.saturating_add(share.saturating_mul(unseen));
             while place < end && drawn < self.samples {
-                let rank = (place - start) / share;
+                let rank = (place - start).checked_div(share).unwrap_or(0);
                 if let Some(row) = found.seen.nth_unseen(span.first_row, span.rows, rank as usize) {
                     // R/r over l is width/share: no division by l is left.
                     let weight = width.saturating_sub(Log2::of(share));

@@ -78,10 +78,13 @@ impl<'a> Top<'a> {
         }
         // Full was dealt with, so this always finds room.
         let _ = self.list.push(candidate);
-        let mut at = self.list.len() - 1;
-        while at > 0 && self.list[at].is_before(&self.list[at - 1]) {
-            self.list.swap(at, at - 1);
-            at -= 1;
+        // Up from the last place, past every candidate that it is before.
+        let mut places = self.list.iter_mut().rev();
+        if let Some(mut below) = places.next() {
+            for above in places.take_while(|above| candidate.is_before(above)) {
+                core::mem::swap(above, below);
+                below = above;
+            }
         }
         if self.list.is_full() {
             self.threshold = self.list.last().map_or(Log2::MIN, |last| last.score);

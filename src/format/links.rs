@@ -11,7 +11,8 @@ pub struct Links<'a> {
 
 impl<'a> Links<'a> {
     pub(super) fn new(list: Indices<'a>, rows: usize) -> Option<Self> {
-        (rows > 0 && list.len().is_multiple_of(rows)).then_some(Self { list, per_row: list.len() / rows })
+        let per_row = list.len().checked_div(rows)?;
+        list.len().is_multiple_of(rows).then_some(Self { list, per_row })
     }
 
     /// How many rows each row leads to.

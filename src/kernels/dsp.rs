@@ -39,7 +39,9 @@ pub fn dot_rows(rows: &[i8], query: &[i16], dots: &mut [i32]) -> usize {
     if pairs == 0 || !stride.is_multiple_of(4) || !is_word_aligned(rows) || !is_word_aligned(query) {
         return 0;
     }
-    let places = dots[..2 * pairs].as_mut_ptr_range();
+    let Some(places) = dots.get_mut(..2 * pairs).map(<[i32]>::as_mut_ptr_range) else {
+        return 0;
+    };
     let first = rows.as_ptr();
     // SAFETY: all are word-aligned, 2·pairs rows of `stride` bytes are in `rows`, as many places in `dots`.
     unsafe { dot_pairs(first, first.wrapping_add(stride), stride, query.as_ptr(), places) };

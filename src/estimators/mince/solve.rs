@@ -65,7 +65,8 @@ fn zero(data: impl ExactSizeIterator<Item = Log2> + Clone, noise: impl ExactSize
         }
         let next = x.saturating_add(h.halley_step());
         if (next - x).abs() <= DONE {
-            x = next.clamp(low, high);
+            // Not clamp: it panics where the ends are crossed, and here they never are.
+            x = next.max(low).min(high);
             break;
         }
         x = if steps >= PATIENCE || next <= low || next >= high { low + (high - low) / 2 } else { next };
