@@ -37,6 +37,10 @@ EXAMPLES=(
     "panic_free - m0 m3 m4 m7 m33"
 )
 
+# Examples that also run with overflow checks and debug assertions, and where: with and without FPU and DSP.
+CHECKED_EXAMPLES=(kernels exact estimators)
+CHECKED_BOARDS=(m4 m3)
+
 # Builds for devices have a target directory of their own: two compilers in one throw each other's work away.
 DEVICE_DIR=${CARGO_TARGET_DIR:-target}/device
 # Layers that are made to be measured on. Absolute: it is compiled into a program.
@@ -92,6 +96,7 @@ qemu() {
     step "tools for the log" defmt_tools
     step "example defmt_log on mps2-an386, decoded" log_example
     step "a way to panic is found out" panics_do_not_link
+    checked_examples
 }
 
 device() {
@@ -284,6 +289,17 @@ device_example() {
     done
 }
 
+checked_examples() {
+    local board name
+    for board in "${CHECKED_BOARDS[@]}"; do
+        for name in "${CHECKED_EXAMPLES[@]}"; do
+            # shellcheck disable=SC2086 # target and machine
+            step "example $name on ${BOARDS[$board]#* }, overflow checked" \
+                run_example "$name" ${BOARDS[$board]} "" checked
+        done
+    done
+}
+
 # That the example panic_free links proves something only if it would not link with a panic in it.
 panics_do_not_link() {
     local log=$DEVICE_DIR/panic_free.log
@@ -294,17 +310,17 @@ panics_do_not_link() {
     grep --max-count=1 'undefined symbol: zhat_can_panic' "$log" || die "it fails for another reason: $(cat "$log")"
 }
 
-# run_example NAME TARGET MACHINE [FEATURES]: runs an example and compares what it prints with the file beside
+# run_example NAME TARGET MACHINE [FEATURES [PROFILE]]: runs an example and compares what it prints with the file beside
 # its source. Lines that start with "# " are figures of one target: shown, not compared. TARGET may be `host`.
 run_example() {
-    local name=$1 target=$2 machine=$3 features=${4:-} status=0
+    local name=$1 target=$2 machine=$3 features=${4:-} profile=${5:-release} status=0
     local expected=examples/$name.out actual=$DEVICE_DIR/$name-$machine.out
     mkdir -p "$DEVICE_DIR"
     # Into a file: a pipe would hide the exit status.
     if [ "$target" = host ]; then
         cargo run --quiet --example "$name" --features "$features" >"$actual" || status=$?
     else
-        ZHAT_QEMU_MACHINE=$machine device_cargo run --quiet --release --target "$target" \
+        ZHAT_QEMU_MACHINE=$machine device_cargo run --quiet --profile "$profile" --target "$target" \
             --example "$name" --features "$features" >"$actual" || status=$?
     fi
     cat "$actual"
