@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 # Targets that the library must build for, and the features that it must build with there, one at a time.
 BARE_TARGETS=(thumbv6m-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf)
-BARE_FEATURES=("" alloc defmt micromath)
+BARE_FEATURES=("" alloc defmt micromath capi)
 
 # Boards that examples run on: target and QEMU machine.
 declare -A BOARDS=(
@@ -97,6 +97,8 @@ qemu() {
     step "example defmt_log on mps2-an386, decoded" log_example
     step "a way to panic is found out" panics_do_not_link
     checked_examples
+    step "static library for C" static_library
+    step "C example on mps2-an386" c_example
 }
 
 device() {
@@ -170,6 +172,8 @@ device_tools() {
     require_rust
     have qemu-system-arm || install_packages qemu-system-arm
     qemu-system-arm --version | head -n 1
+    have arm-none-eabi-gcc || install_packages gcc-arm-none-eabi
+    arm-none-eabi-gcc --version | head -n 1
     choose_device_toolchain
 }
 
@@ -345,6 +349,27 @@ log_example() {
     diff -u examples/defmt_log.out "$log" || die "example defmt_log: other output than examples/defmt_log.out"
 }
 
+# --- C ---------------------------------------------------------------------------------------------------------------
+
+C_TARGET=thumbv7em-none-eabihf
+
+static_library() {
+    # The same words as in src/capi/mod.rs.
+    device_cargo rustc --release --lib --crate-type staticlib --features capi --target "$C_TARGET" -- --cfg zhat_staticlib
+}
+
+# The example in C prints what Rust answers: examples/c/main.out, which tests/capi.rs makes anew and compares.
+c_example() {
+    local program=$DEVICE_DIR/c-example.elf actual=$DEVICE_DIR/c-example.out
+    examples/c/build.sh "$DEVICE_DIR/$C_TARGET/release/libzhat.a" "$program"
+    ZHAT_QEMU_MACHINE=mps2-an386 .cargo/qemu-run.sh "$program" >"$actual"
+    cat "$actual"
+    diff -u examples/c/main.out "$actual" || die "the C example prints something else"
+    ! readelf --symbols --wide "$program" | grep panic || die "the C example can panic"
+}
+
+# --- models and lists ------------------------------------------------------------------------------------------------
+
 # The committed models are what the tool makes of its seeds, to the byte.
 models_are_current() {
     cargo run --quiet --features std --example make_models -- --check
@@ -401,11 +426,12 @@ instructions_by_size() {
 
 # --- Miri ------------------------------------------------------------------------------------------------------------
 
-# The views of model bytes are the one place where a wrong offset would be undefined behaviour.
+# The views of model bytes and the pointers of C are where a wrong offset would be undefined behaviour.
 miri() {
     if cargo +nightly miri --version >/dev/null 2>&1; then
         # Without the host library: it is the views of a model's bytes that are of interest, and Miri is slow.
-        step "Miri" cargo +nightly miri test --features libm/force-soft-floats --test views
+        step "Miri" cargo +nightly miri test --features libm/force-soft-floats,capi \
+            --test views --test capi
     else
         skip "Miri: it is not installed (rustup +nightly component add miri)"
     fi

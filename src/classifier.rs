@@ -12,7 +12,7 @@ use crate::log::debug;
 use crate::math::LogSum;
 use crate::prediction::Prediction;
 use crate::rows::Query;
-use crate::search::{self, Budget, Scratch, Work};
+use crate::search::{self, Budget, Buffers, Scratch, Work};
 use crate::tree::Tree;
 
 /// Classifies queries within a budget.
@@ -69,7 +69,16 @@ impl<'m> Classifier<'m> {
         query: &Query,
         scratch: &mut Scratch<WORDS, ROOM>,
     ) -> Result<Prediction<K>, Error> {
-        let buffers = scratch.buffers_for(&self.model)?;
+        Ok(self.classify_up_to(K, query, scratch.buffers_for(&self.model)?))
+    }
+
+    /// [`Classifier::classify`] with at most `limit` classes of `K`, and memory of any size.
+    pub(crate) fn classify_up_to<const K: usize>(
+        &self,
+        limit: usize,
+        query: &Query,
+        buffers: Buffers<'_>,
+    ) -> Prediction<K> {
         let mut list = Vec::<Candidate, K>::new();
         let fields = moments::fields(
             &self.model,
@@ -78,7 +87,7 @@ impl<'m> Classifier<'m> {
             &self.budget,
             self.settings.far_factor,
             buffers,
-            &mut Top::new(&mut list),
+            &mut Top::up_to(limit, &mut list),
         );
         let mut z = fields.near;
         if query.norm() > 0.0 {
@@ -89,7 +98,7 @@ impl<'m> Classifier<'m> {
         }
         let prediction = Prediction::estimated(&list, z, &fields, &self.settings);
         debug!("{} row-equivalents; {} of Z predicted", prediction.work.row_equivalents(), prediction.far_share);
-        Ok(prediction)
+        prediction
     }
 
     /// One class, drawn from the estimated distribution within the same budget: see [`Drawn`] for its odds.

@@ -12,6 +12,8 @@ compile_error!("zhat reads its little-endian model file in place: big-endian tar
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(feature = "capi")]
+pub mod capi;
 mod classifier;
 mod error;
 pub mod estimators;

@@ -28,8 +28,13 @@ use crate::search::Work;
 /// # Ok(()) }
 /// ```
 pub fn exact<const K: usize>(model: &Model<'_>, query: &Query) -> Prediction<K> {
+    exact_up_to(K, model, query)
+}
+
+/// [`exact`] with at most `limit` classes of `K`.
+pub(crate) fn exact_up_to<const K: usize>(limit: usize, model: &Model<'_>, query: &Query) -> Prediction<K> {
     let mut list = Vec::<Candidate, K>::new();
-    let sum = scan(model, query, &mut Top::new(&mut list));
+    let sum = scan(model, query, &mut Top::up_to(limit, &mut list));
     Prediction::exact(&list, sum, Work::of(model.classes(), 0, model.rows().stride()))
 }
 

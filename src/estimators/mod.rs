@@ -41,6 +41,8 @@ mod uniform;
 pub use draw::Drawn;
 pub use estimate::Estimate;
 pub use exact::exact;
+#[cfg(feature = "capi")]
+pub(crate) use exact::exact_up_to;
 #[cfg(feature = "std")]
 pub(crate) use fmbe::features as fmbe_features;
 pub use fmbe::fmbe;

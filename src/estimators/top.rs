@@ -31,18 +31,26 @@ pub(crate) trait Offer {
     fn threshold(&self) -> Log2;
 }
 
-/// The best `capacity` candidates of those offered.
+/// The best `limit` candidates of those offered.
 pub(crate) struct Top<'a> {
     list: &'a mut VecView<Candidate>,
+    limit: usize,
     /// What a score has to reach to be looked at: most rows stop here.
     threshold: Log2,
 }
 
 impl<'a> Top<'a> {
+    /// As many as the list has room for.
     pub fn new(list: &'a mut VecView<Candidate>) -> Self {
+        Self::up_to(list.capacity(), list)
+    }
+
+    /// At most `limit`, and no more than the list has room for.
+    pub fn up_to(limit: usize, list: &'a mut VecView<Candidate>) -> Self {
         list.clear();
-        let threshold = if list.capacity() == 0 { Log2::MAX } else { Log2::MIN };
-        Self { list, threshold }
+        let limit = limit.min(list.capacity());
+        let threshold = if limit == 0 { Log2::MAX } else { Log2::MIN };
+        Self { list, limit, threshold }
     }
 
     /// Offers the rows from `first` on, with the bits of their scores.
@@ -70,7 +78,7 @@ impl<'a> Top<'a> {
     #[inline(never)]
     fn insert(&mut self, model: &Model<'_>, row: usize, score: Log2) {
         let candidate = Candidate { class: model.class_of_row(row) as u32, score };
-        if self.list.is_full() {
+        if self.list.len() >= self.limit {
             match self.list.last() {
                 Some(last) if candidate.is_before(last) => self.list.pop(),
                 _ => return,
@@ -86,7 +94,7 @@ impl<'a> Top<'a> {
                 below = above;
             }
         }
-        if self.list.is_full() {
+        if self.list.len() >= self.limit {
             self.threshold = self.list.last().map_or(Log2::MIN, |last| last.score);
         }
     }

@@ -64,7 +64,7 @@ impl<const D: usize> QueryBuffer<D> {
     /// # Errors
     /// As [`QueryBuffer::new`]; the buffer is then of no use until the next successful call.
     pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
-        (self as &mut Query).fill(model, query.len(), &|first, columns| copy(query, first, columns, |&value| value))
+        (self as &mut Query).set_to(model, query)
     }
 
     /// Takes a query that is already int8, with its scale: the value of a column is `query[column] · scale`.
@@ -124,6 +124,11 @@ impl Query {
     pub fn value(&self, column: usize) -> f32 {
         let value = self.values().get(kernels::query_slot(column)).copied().unwrap_or(0);
         f32::from(value) * (power_of_two(-self.exponent) * core::f32::consts::LN_2)
+    }
+
+    /// [`QueryBuffer::set`] for storage of any size.
+    pub(crate) fn set_to(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
+        self.fill(model, query.len(), &|first, columns| copy(query, first, columns, |&value| value))
     }
 
     fn fill(&mut self, model: &Model<'_>, len: usize, read: &Read<'_>) -> Result<(), Error> {

@@ -1,0 +1,134 @@
+//! Error codes.
+
+use core::ffi::{CStr, c_char};
+
+use crate::Error;
+
+/// What a function returns: zero if all went well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum ZhatError {
+    /// All went well.
+    None = 0,
+    /// A pointer is null.
+    Null = 1,
+    /// A pointer is not aligned for what it points to; a model file has to start on a word boundary.
+    Misaligned = 2,
+    /// The model was not opened.
+    NotOpen = 3,
+    /// The model file is cut short.
+    Truncated = 4,
+    /// There are bytes behind the end of the model.
+    TrailingBytes = 5,
+    /// Not a zhat model file.
+    NotAModel = 6,
+    /// The model file is of a version that this library does not read.
+    Version = 7,
+    /// The checksum does not match: the model file is damaged.
+    Checksum = 8,
+    /// The header or the section table of the model file is invalid.
+    Header = 9,
+    /// A section of the model file is missing, unknown, of the wrong length or of invalid content.
+    Section = 10,
+    /// The query has another length than the model's dimension.
+    QueryLength = 11,
+    /// The query holds NaN or an infinity.
+    QueryNotFinite = 12,
+    /// The query is so large that scores could leave the range of ±4 000 nats.
+    QueryTooLarge = 13,
+    /// More classes were asked for than `ZHAT_MAX_TOP`.
+    TopTooLong = 14,
+    /// The scratch memory is too small for the model.
+    Scratch = 15,
+    /// The model file has no index: build it with one, or use `zhat_exact`.
+    NoIndex = 16,
+    /// The budget does not even reach the top of the tree.
+    Budget = 17,
+    /// None of these.
+    Other = 18,
+}
+
+impl ZhatError {
+    const ALL: [Self; 19] = [
+        Self::None,
+        Self::Null,
+        Self::Misaligned,
+        Self::NotOpen,
+        Self::Truncated,
+        Self::TrailingBytes,
+        Self::NotAModel,
+        Self::Version,
+        Self::Checksum,
+        Self::Header,
+        Self::Section,
+        Self::QueryLength,
+        Self::QueryNotFinite,
+        Self::QueryTooLarge,
+        Self::TopTooLong,
+        Self::Scratch,
+        Self::NoIndex,
+        Self::Budget,
+        Self::Other,
+    ];
+
+    const fn text(self) -> &'static CStr {
+        match self {
+            Self::None => c"no error",
+            Self::Null => c"a pointer is null",
+            Self::Misaligned => c"a pointer is not aligned",
+            Self::NotOpen => c"the model was not opened",
+            Self::Truncated => c"the model file is cut short",
+            Self::TrailingBytes => c"there are bytes behind the end of the model",
+            Self::NotAModel => c"not a zhat model file",
+            Self::Version => c"the version of the model file is not supported",
+            Self::Checksum => c"the checksum does not match",
+            Self::Header => c"the model's header is invalid",
+            Self::Section => c"a section of the model is invalid",
+            Self::QueryLength => c"the query's length is not the model's dimension",
+            Self::QueryNotFinite => c"the query holds NaN or an infinity",
+            Self::QueryTooLarge => c"the query is too large",
+            Self::TopTooLong => c"too many classes are asked for",
+            Self::Scratch => c"the scratch memory is too small",
+            Self::NoIndex => c"the model has no index",
+            Self::Budget => c"the budget is too small",
+            Self::Other => c"other error",
+        }
+    }
+}
+
+impl From<Error> for ZhatError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Misaligned => Self::Misaligned,
+            Error::Truncated => Self::Truncated,
+            Error::TrailingBytes => Self::TrailingBytes,
+            Error::NotAModel => Self::NotAModel,
+            Error::Version(_) => Self::Version,
+            Error::Checksum => Self::Checksum,
+            Error::Header | Error::SectionTable => Self::Header,
+            Error::MissingSection(_)
+            | Error::UnknownSection(_)
+            | Error::SectionLength(_)
+            | Error::SectionContent(_) => Self::Section,
+            Error::QueryLength => Self::QueryLength,
+            Error::QueryNotFinite => Self::QueryNotFinite,
+            Error::QueryTooLarge => Self::QueryTooLarge,
+            Error::Capacity(_) => Self::Scratch,
+            Error::NoIndex => Self::NoIndex,
+            Error::Budget(_) => Self::Budget,
+            Error::NoSuchClass | Error::NoBounds => Self::Other,
+        }
+    }
+}
+
+/// From the `?` of a body to the number that C sees.
+pub(super) fn code(result: Result<(), ZhatError>) -> ZhatError {
+    result.err().unwrap_or(ZhatError::None)
+}
+
+/// An error in words: text that ends with a zero and lasts forever, for any number.
+#[unsafe(no_mangle)]
+pub extern "C" fn zhat_error_text(error: i32) -> *const c_char {
+    let known = ZhatError::ALL.into_iter().find(|known| *known as i32 == error);
+    known.unwrap_or(ZhatError::Other).text().as_ptr()
+}

@@ -1,0 +1,205 @@
+/* zhat: calibrated probabilities for large-vocabulary classifiers, without scoring every class.
+ *
+ * Memory: the caller has all of it. The model file starts on a word boundary and stays where it is; a zhat_model points
+ * into it; scratch memory is an array of ZHAT_SCRATCH_WORDS(classes, dim, room) uint32_t, with the numbers that
+ * `zhat inspect` prints. Nothing is allocated.
+ *
+ * Threads and interrupts: no function keeps state of its own. An open model is only read and may be shared; scratch
+ * memory and results belong to one call at a time.
+ */
+
+#ifndef ZHAT_H
+#define ZHAT_H
+
+/* Made by cbindgen from src/capi: do not edit. `cargo test --test capi_header -- --ignored` writes it anew. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Words of scratch memory for zhat_classify, `room` of them for nodes of the tree. Where nodes do not fit the answer is
+ * still right, only not as sharp. */
+#define ZHAT_SCRATCH_WORDS(classes, dim, room) (ZHAT_EXACT_SCRATCH_WORDS(dim) + ((classes) + 31) / 32 + (room))
+
+/* Words of scratch memory for zhat_exact. */
+#define ZHAT_EXACT_SCRATCH_WORDS(dim) (4 + ((dim) + 3) / 4 * 2)
+
+
+// Words of a pointer's size that an open model takes up.
+#define ZHAT_MODEL_WORDS 88
+
+// The most classes that a call returns.
+#define ZHAT_MAX_TOP 16
+
+// What a function returns: zero if all went well.
+enum zhat_error
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // All went well.
+  ZHAT_ERROR_NONE = 0,
+  // A pointer is null.
+  ZHAT_ERROR_NULL = 1,
+  // A pointer is not aligned for what it points to; a model file has to start on a word boundary.
+  ZHAT_ERROR_MISALIGNED = 2,
+  // The model was not opened.
+  ZHAT_ERROR_NOT_OPEN = 3,
+  // The model file is cut short.
+  ZHAT_ERROR_TRUNCATED = 4,
+  // There are bytes behind the end of the model.
+  ZHAT_ERROR_TRAILING_BYTES = 5,
+  // Not a zhat model file.
+  ZHAT_ERROR_NOT_A_MODEL = 6,
+  // The model file is of a version that this library does not read.
+  ZHAT_ERROR_VERSION = 7,
+  // The checksum does not match: the model file is damaged.
+  ZHAT_ERROR_CHECKSUM = 8,
+  // The header or the section table of the model file is invalid.
+  ZHAT_ERROR_HEADER = 9,
+  // A section of the model file is missing, unknown, of the wrong length or of invalid content.
+  ZHAT_ERROR_SECTION = 10,
+  // The query has another length than the model's dimension.
+  ZHAT_ERROR_QUERY_LENGTH = 11,
+  // The query holds NaN or an infinity.
+  ZHAT_ERROR_QUERY_NOT_FINITE = 12,
+  // The query is so large that scores could leave the range of ±4 000 nats.
+  ZHAT_ERROR_QUERY_TOO_LARGE = 13,
+  // More classes were asked for than `ZHAT_MAX_TOP`.
+  ZHAT_ERROR_TOP_TOO_LONG = 14,
+  // The scratch memory is too small for the model.
+  ZHAT_ERROR_SCRATCH = 15,
+  // The model file has no index: build it with one, or use `zhat_exact`.
+  ZHAT_ERROR_NO_INDEX = 16,
+  // The budget does not even reach the top of the tree.
+  ZHAT_ERROR_BUDGET = 17,
+  // None of these.
+  ZHAT_ERROR_OTHER = 18,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum zhat_error zhat_error;
+#else
+typedef int32_t zhat_error;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// An open model: pointers into the model file. Its content is not for C.
+//
+// It may be copied; the model file has to stay where it is.
+typedef struct zhat_model {
+  size_t state;
+  size_t parts[ZHAT_MODEL_WORDS];
+} zhat_model;
+
+// A class with its probability.
+typedef struct zhat_class {
+  // The class, from zero on.
+  uint32_t id;
+  // Its probability.
+  float p;
+  // The lower end of the 95 % interval around it.
+  float lower;
+  // The upper end.
+  float upper;
+} zhat_class;
+
+// What a query gave beside the top classes, and what it cost.
+typedef struct zhat_result {
+  // ln Z.
+  float log_z;
+  // The lower end of the 95 % interval around it.
+  float log_z_lower;
+  // The upper end.
+  float log_z_upper;
+  // −ln Z: large where the input is like nothing the layer was trained on.
+  float energy;
+  // The share of the probability that was not scored but predicted.
+  float far_share;
+  // Rows scored.
+  uint32_t rows;
+  // Nodes of the tree predicted.
+  uint32_t nodes;
+  // Bytes of weights read.
+  uint32_t bytes;
+  // How many classes were written: fewer than asked for only where so few were scored.
+  uint32_t top_len;
+} zhat_result;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// An error in words: text that ends with a zero and lasts forever, for any number.
+const char *zhat_error_text(int32_t error);
+
+// Opens a model file and checks all of it, checksum included.
+//
+// # Safety
+// `model` points to room for a model, `bytes` to `len` bytes that stay as they are while the model is in use.
+zhat_error zhat_open(struct zhat_model *model,
+                     const uint8_t *bytes,
+                     size_t len);
+
+// The same without reading all of the content, for a file that `zhat_open` accepted before: a damaged one gives wrong
+// answers, nothing worse.
+//
+// # Safety
+// As `zhat_open`.
+zhat_error zhat_open_trusted(struct zhat_model *model,
+                             const uint8_t *bytes,
+                             size_t len);
+
+// The number of classes; zero if the model is null or was not opened.
+//
+// # Safety
+// `model` is null or points to a model, or to zeros.
+size_t zhat_classes(const struct zhat_model *model);
+
+// The dimension of a query; zero if the model is null or was not opened.
+//
+// # Safety
+// As `zhat_classes`.
+size_t zhat_dim(const struct zhat_model *model);
+
+// Words of scratch memory that no calibration query went beyond; zero if the model is null or was not opened.
+//
+// # Safety
+// As `zhat_classes`.
+size_t zhat_scratch_words(const struct zhat_model *model);
+
+// The top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
+// stored in the model, which the intervals were measured with.
+//
+// # Safety
+// `model` points to a model, or to zeros; `query` to `query_len` floats; `scratch` to `scratch_words` words, `top` to
+// room for `top_len` classes (or is null where that is zero) and `result` to room for a result. The last three overlap
+// with nothing, and nobody else uses them during the call.
+zhat_error zhat_classify(const struct zhat_model *model,
+                         const float *query,
+                         size_t query_len,
+                         uint32_t cap,
+                         uint32_t *scratch,
+                         size_t scratch_words,
+                         struct zhat_class *top,
+                         size_t top_len,
+                         struct zhat_result *result);
+
+// The top classes with their exact probabilities: every row is scored. `ZHAT_EXACT_SCRATCH_WORDS(dim)` words of
+// scratch memory are enough.
+//
+// # Safety
+// As `zhat_classify`.
+zhat_error zhat_exact(const struct zhat_model *model,
+                      const float *query,
+                      size_t query_len,
+                      uint32_t *scratch,
+                      size_t scratch_words,
+                      struct zhat_class *top,
+                      size_t top_len,
+                      struct zhat_result *result);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* ZHAT_H */

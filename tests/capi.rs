@@ -1,0 +1,261 @@
+//! The functions for C: every wrong call is an error, and right ones give what Rust gives, to the bit.
+#![cfg(feature = "capi")]
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+
+use zhat::capi::*;
+use zhat::format::Aligned;
+use zhat::{Budget, Classifier, Model, Prediction, QueryBuffer, Scratch, include_model, seen_words};
+
+/// Built with calibration queries, so that its intervals are real ones.
+static MODEL: &[u8] = include_model!("data/indexed.zhat");
+static FLAT: &[u8] = include_model!("../fuzz/seeds/flat.zhat");
+static QUERIES: &[u8] = include_bytes!("data/indexed-queries.bin");
+const N: usize = 500;
+const D: usize = 16;
+/// More than the settings of the model ask for.
+const ROOM: usize = 128;
+const TOP: usize = 3;
+
+type Memory = [u32; scratch_words(N, D, ROOM)];
+
+fn queries() -> impl Iterator<Item = [f32; D]> {
+    let floats = QUERIES.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect::<Vec<_>>();
+    floats.as_chunks::<D>().0.to_vec().into_iter()
+}
+
+fn closed() -> ZhatModel {
+    // SAFETY: a model that was not opened is zeros.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+fn open(bytes: &[u8]) -> Result<ZhatModel, ZhatError> {
+    let mut model = closed();
+    // Checking all of a file takes Miri a quarter of a minute.
+    let open = if cfg!(miri) { zhat_open_trusted } else { zhat_open };
+    // SAFETY: a model, and bytes of this length.
+    match unsafe { open(&raw mut model, bytes.as_ptr(), bytes.len()) } {
+        ZhatError::None => Ok(model),
+        error => Err(error),
+    }
+}
+
+fn in_rust() -> Model<'static> {
+    if cfg!(miri) { Model::from_bytes_trusted(MODEL) } else { Model::from_bytes(MODEL) }.expect("valid")
+}
+
+const NO_CLASS: ZhatClass = ZhatClass { id: u32::MAX, p: 0.0, lower: 0.0, upper: 0.0 };
+
+fn classify(model: &ZhatModel, query: &[f32], cap: u32, memory: &mut [u32], top: &mut [ZhatClass]) -> Answer {
+    let mut result = MaybeUninit::uninit();
+    let (words, classes) = (memory.len(), top.len());
+    let top = top.as_mut_ptr();
+    // SAFETY: every pointer is one of a reference, with its length.
+    unsafe {
+        let memory = memory.as_mut_ptr();
+        match zhat_classify(model, query.as_ptr(), query.len(), cap, memory, words, top, classes, result.as_mut_ptr()) {
+            ZhatError::None => Ok(result.assume_init()),
+            error => Err(error),
+        }
+    }
+}
+
+type Answer = Result<ZhatResult, ZhatError>;
+
+/// What C should see of a prediction.
+fn as_c<const K: usize>(prediction: &Prediction<K>) -> (ZhatResult, Vec<ZhatClass>) {
+    let log_z = prediction.log_z();
+    let result = ZhatResult {
+        log_z,
+        log_z_lower: log_z - prediction.margin,
+        log_z_upper: log_z + prediction.margin,
+        energy: prediction.energy(),
+        far_share: prediction.far_share,
+        rows: prediction.work.rows,
+        nodes: prediction.work.nodes,
+        bytes: prediction.work.bytes,
+        top_len: prediction.top.len() as u32,
+    };
+    let class = |best: &zhat::Ranked| {
+        let (lower, upper) = prediction.interval(best.p);
+        ZhatClass { id: best.class, p: best.p, lower, upper }
+    };
+    (result, prediction.top.iter().map(class).collect())
+}
+
+#[test]
+fn the_answers_are_those_of_rust_to_the_bit() {
+    let (c, mut memory) = (open(MODEL).expect("valid"), [u32::MAX; scratch_words(N, D, ROOM)] as Memory);
+    let classifier = Classifier::new(in_rust()).expect("an index");
+    let mut scratch = Scratch::<{ seen_words(N) }, ROOM>::new();
+    for values in queries().take(if cfg!(miri) { 1 } else { usize::MAX }) {
+        let query = QueryBuffer::<D>::new(classifier.model(), &values).expect("a valid query");
+        for cap in [0, 30, 150, 5000] {
+            let budget = Budget { cap, ..classifier.budget() };
+            let asked = if cap == 0 { classifier } else { classifier.with_budget(budget).expect("enough") };
+            let truth = as_c(&asked.classify::<TOP, _, _>(&query, &mut scratch).expect("memory"));
+            let mut top = [NO_CLASS; TOP];
+            let result = classify(&c, &values, cap, &mut memory, &mut top).expect("an answer");
+            assert_eq!((result, top.to_vec()), truth, "cap {cap}");
+            assert!(result.log_z_lower <= result.log_z && result.energy == -result.log_z);
+        }
+        let truth = as_c(&zhat::exact::<TOP>(classifier.model(), &query));
+        let (mut top, mut result) = ([NO_CLASS; TOP], MaybeUninit::uninit());
+        // SAFETY: every pointer is one of a reference, with its length.
+        let error = unsafe {
+            let (words, top) = (memory.as_mut_ptr(), top.as_mut_ptr());
+            zhat_exact(&raw const c, values.as_ptr(), D, words, memory.len(), top, TOP, result.as_mut_ptr())
+        };
+        assert_eq!(error, ZhatError::None);
+        // SAFETY: there was no error.
+        assert_eq!((unsafe { result.assume_init() }, top.to_vec()), truth);
+    }
+}
+
+#[test]
+fn a_model_says_what_it_needs() {
+    let (indexed, flat, closed) = (open(MODEL).expect("valid"), open(FLAT).expect("valid"), closed());
+    // SAFETY: open models, one of zeros, and null.
+    unsafe {
+        assert_eq!((zhat_classes(&raw const indexed), zhat_dim(&raw const indexed)), (N, D));
+        let frontier = in_rust().settings().expect("settings").frontier as usize;
+        assert_eq!(zhat_scratch_words(&raw const indexed), scratch_words(N, D, frontier));
+        assert_eq!(zhat_scratch_words(&raw const flat), 4 + 6_usize.next_multiple_of(4) / 2);
+        for model in [&raw const closed, null()] {
+            assert_eq!((zhat_classes(model), zhat_dim(model), zhat_scratch_words(model)), (0, 0, 0));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "the checks of a file are those of tests/views.rs, and slow there")]
+fn a_damaged_or_misplaced_file_is_refused() {
+    assert_eq!(open(&MODEL[..MODEL.len() - 16]).err(), Some(ZhatError::Truncated));
+    assert_eq!(open(&MODEL[..20]).err(), Some(ZhatError::Truncated));
+    assert_eq!(open(&MODEL[..0]).err(), Some(ZhatError::Truncated));
+    let mut bytes = Box::new(Aligned([0; 1 << 17]));
+    bytes.0[1..][..MODEL.len()].copy_from_slice(MODEL);
+    assert_eq!(open(&bytes.0[1..][..MODEL.len()]).err(), Some(ZhatError::Misaligned));
+    bytes.0[..MODEL.len()].copy_from_slice(MODEL);
+    assert_eq!(open(&bytes.0[..MODEL.len() + 16]).err(), Some(ZhatError::TrailingBytes));
+    bytes.0[MODEL.len() - 1] ^= 1;
+    assert_eq!(open(&bytes.0[..MODEL.len()]).err(), Some(ZhatError::Checksum));
+    bytes.0[0] = 0;
+    assert_eq!(open(&bytes.0[..MODEL.len()]).err(), Some(ZhatError::NotAModel));
+    let mut trusted = closed();
+    // SAFETY: a model, and bytes of these lengths.
+    unsafe {
+        assert_eq!(zhat_open_trusted(&raw mut trusted, MODEL.as_ptr(), MODEL.len()), ZhatError::None);
+        assert_eq!(zhat_open_trusted(&raw mut trusted, MODEL.as_ptr(), 16), ZhatError::Truncated);
+        assert_eq!(zhat_open(&raw mut trusted, null(), MODEL.len()), ZhatError::Null);
+        assert_eq!(zhat_open(null_mut(), MODEL.as_ptr(), MODEL.len()), ZhatError::Null);
+    }
+}
+
+#[test]
+fn a_wrong_call_is_an_error() {
+    let (model, mut memory): (_, Memory) = (open(MODEL).expect("valid"), [0; _]);
+    let mut top = [NO_CLASS; ZHAT_MAX_TOP + 1];
+    let query = queries().next().expect("one");
+    let nan = [f32::NAN; D];
+    let mut ask = |query: &[f32], cap, words: usize, classes: usize| {
+        classify(&model, query, cap, &mut memory[..words], &mut top[..classes]).err()
+    };
+    let all = scratch_words(N, D, ROOM);
+    assert_eq!(ask(&query, 0, all, ZHAT_MAX_TOP), None);
+    assert_eq!(ask(&query, 0, all, 0), None);
+    assert_eq!(ask(&query, 0, all, ZHAT_MAX_TOP + 1), Some(ZhatError::TopTooLong));
+    assert_eq!(ask(&query[1..], 0, all, TOP), Some(ZhatError::QueryLength));
+    assert_eq!(ask(&nan, 0, all, TOP), Some(ZhatError::QueryNotFinite));
+    assert_eq!(ask(&[3e38; D], 0, all, TOP), Some(ZhatError::QueryTooLarge));
+    assert_eq!(ask(&query, 1, all, TOP), Some(ZhatError::Budget));
+    // With no room for nodes the answer is all prediction; no length reads or writes outside it.
+    let least = scratch_words(N, D, 0);
+    for words in (0..all).step_by(if cfg!(miri) { 71 } else { 1 }) {
+        let expected = if words < least { Some(ZhatError::Scratch) } else { None };
+        assert_eq!(ask(&query, 0, words, TOP), expected, "{words}");
+    }
+    let flat = open(FLAT).expect("valid");
+    assert_eq!(classify(&flat, &[0.0; 6], 0, &mut memory, &mut top[..TOP]).err(), Some(ZhatError::NoIndex));
+    assert_eq!(classify(&closed(), &query, 0, &mut memory, &mut top[..TOP]).err(), Some(ZhatError::NotOpen));
+}
+
+#[test]
+fn null_and_misaligned_pointers_are_errors() {
+    let (model, mut memory): (_, Memory) = (open(MODEL).expect("valid"), [0; _]);
+    let (mut top, mut result) = ([NO_CLASS; TOP], MaybeUninit::<ZhatResult>::uninit());
+    let query = queries().next().expect("one");
+    let (model, query, words) = (&raw const model, query.as_ptr(), memory.as_mut_ptr());
+    let (len, top, result) = (memory.len() - 1, top.as_mut_ptr(), result.as_mut_ptr());
+    // SAFETY: pointers of references, with their lengths; null; and some that are off by a byte, which are not read.
+    unsafe {
+        let call = |model, query, words, top, result| zhat_classify(model, query, D, 0, words, len, top, TOP, result);
+        assert_eq!(call(model, query, words, top, result), ZhatError::None);
+        assert_eq!(call(null(), query, words, top, result), ZhatError::Null);
+        assert_eq!(call(model, null(), words, top, result), ZhatError::Null);
+        assert_eq!(call(model, query, null_mut(), top, result), ZhatError::Null);
+        assert_eq!(call(model, query, words, null_mut(), result), ZhatError::Null);
+        assert_eq!(call(model, query, words, top, null_mut()), ZhatError::Null);
+        assert_eq!(call(model.wrapping_byte_add(1), query, words, top, result), ZhatError::Misaligned);
+        assert_eq!(call(model, query.wrapping_byte_add(1), words, top, result), ZhatError::Misaligned);
+        assert_eq!(call(model, query, words.wrapping_byte_add(1), top, result), ZhatError::Misaligned);
+        assert_eq!(call(model, query, words, top.wrapping_byte_add(1), result), ZhatError::Misaligned);
+        assert_eq!(call(model, query, words, top, result.wrapping_byte_add(1)), ZhatError::Misaligned);
+    }
+}
+
+#[test]
+fn every_error_has_a_text() {
+    let text = |error| {
+        // SAFETY: text that ends with a zero.
+        unsafe { CStr::from_ptr(zhat_error_text(error)) }.to_str().expect("text")
+    };
+    let texts: std::collections::BTreeSet<_> = (0..=ZhatError::Other as i32).map(text).collect();
+    assert_eq!(texts.len(), ZhatError::Other as usize + 1, "no two are the same");
+    assert_eq!((text(0), text(-7), text(99)), ("no error", "other error", "other error"));
+}
+
+/// What the program in examples/c prints, from the answers of Rust.
+#[test]
+#[cfg_attr(miri, ignore = "the same calls as above")]
+fn the_c_example_prints_the_answers_of_rust() {
+    let classifier = Classifier::new(in_rust()).expect("an index");
+    let mut scratch = Scratch::<{ seen_words(N) }, ROOM>::new();
+    let mut printed = String::new();
+    for (i, values) in queries().enumerate() {
+        let query = QueryBuffer::<D>::new(classifier.model(), &values).expect("a valid query");
+        let (exact, _) = as_c(&zhat::exact::<TOP>(classifier.model(), &query));
+        let (result, top) = as_c(&classifier.classify::<TOP, _, _>(&query, &mut scratch).expect("memory"));
+        let (bits, exact) = (result.log_z.to_bits(), exact.log_z.to_bits());
+        let ZhatResult { rows, nodes, .. } = result;
+        printed += &format!("query {i}: ln Z {bits:08x}, exact {exact:08x}, {rows} rows, {nodes} nodes\n");
+        for ZhatClass { id, p, lower, upper } in top {
+            let [p_in_10000, lower, upper] = [p, lower, upper].map(|x| (x * 10_000.0) as u32);
+            let bits = p.to_bits();
+            printed += &format!("  class {id}: p {p_in_10000} in 10000, {lower} to {upper}, bits {bits:08x}\n");
+        }
+    }
+    assert_eq!(printed, include_str!("../examples/c/main.out"), "{printed}");
+}
+
+/// `cargo test --features std,capi --test capi -- --ignored` writes them anew.
+#[cfg(feature = "std")]
+#[test]
+#[ignore = "writes the model of these tests and of the C example"]
+fn write_the_model() {
+    use zhat::host::build::{Targets, build};
+    use zhat::host::{Kind, Layer};
+
+    let layer = Layer::generate(N, D, 7);
+    let calibration = layer.queries(Kind::LanguageModel, 600, 8);
+    let targets = Targets { work: 0.1, cap: 0.1, ..Targets::default() };
+    let built = build(&layer.weights, &layer.biases, Some(&calibration), &targets, &mut |_| ()).expect("built");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    std::fs::write(format!("{folder}/indexed.zhat"), &*built.model).expect("written");
+    let queries: Vec<u8> =
+        layer.queries(Kind::LanguageModel, 3, 9).data().iter().flat_map(|x| x.to_le_bytes()).collect();
+    std::fs::write(format!("{folder}/indexed-queries.bin"), queries).expect("written");
+}
