@@ -42,9 +42,10 @@ CHECKED_EXAMPLES=(kernels exact estimators)
 CHECKED_BOARDS=(m4 m3)
 
 # Builds for devices have a target directory of their own: two compilers in one throw each other's work away.
-DEVICE_DIR=${CARGO_TARGET_DIR:-target}/device
-# Layers that are made to be measured on. Absolute: it is compiled into a program.
-SIZES_DIR=$(realpath -m "$DEVICE_DIR")/models
+# Absolute: it is used from other folders, and compiled into a program.
+DEVICE_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")/device
+# Layers that are made to be measured on.
+SIZES_DIR=$DEVICE_DIR/models
 # Where the decoder of defmt's log is installed, if it is not there already.
 DEFMT_DIR=${CARGO_TARGET_DIR:-target}/tools
 
@@ -99,6 +100,7 @@ qemu() {
     checked_examples
     step "static library for C" static_library
     step "C example on mps2-an386" c_example
+    step "the project of src/guide/own_board.md" own_board
 }
 
 device() {
@@ -366,6 +368,21 @@ c_example() {
     cat "$actual"
     diff -u examples/c/main.out "$actual" || die "the C example prints something else"
     ! readelf --symbols --wide "$program" | grep panic || die "the C example can panic"
+}
+
+# --- the guide -------------------------------------------------------------------------------------------------------
+
+# A new user's way, outside the repository: what the page says, word for word.
+own_board() {
+    local folder=${TMPDIR:-/tmp}/zhat-own-board program
+    .cargo/own-board.sh "$folder"
+    for program in firmware rtic embassy; do
+        (cd "$folder/firmware" && device_cargo run --quiet --release --bin "$program") | tee "$folder/$program.out"
+    done
+    diff -u "$folder/firmware/printed.txt" "$folder/firmware.out" || die "the page says that it prints something else"
+    for program in rtic embassy; do
+        diff -u <(head -n 1 "$folder/firmware.out" | cut -d , -f 1) "$folder/$program.out" || die "$program: other answer"
+    done
 }
 
 # --- models and lists ------------------------------------------------------------------------------------------------

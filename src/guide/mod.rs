@@ -3,3 +3,6 @@
 #[doc = include_str!("paper.md")]
 #[doc = include_str!("figure1.svg")]
 pub mod paper {}
+
+#[doc = include_str!("own_board.md")]
+pub mod own_board {}

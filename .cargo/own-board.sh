@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Makes the project of src/guide/own_board.md as a reader would: every block behind a line that is a file's name alone,
+# and `printed.txt`, what the page says that it prints.
+#
+#   .cargo/own-board.sh FOLDER     makes FOLDER/firmware, beside FOLDER/zhat
+set -euo pipefail
+
+folder=$1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# The lock file stays: a second run has nothing to look up.
+rm -rf "$folder/firmware/src" "$folder/firmware/.cargo"
+mkdir -p "$folder/firmware/src/bin" "$folder/firmware/.cargo"
+ln -sfn "$root" "$folder/zhat"
+cp "$root/models/next_word.zhat" "$folder/firmware/model.zhat"
+
+awk -v folder="$folder/firmware" '
+    /^```/ && inside { inside = 0; file = ""; next }
+    /^```/ { inside = 1; next }
+    inside { if (file) print > (folder "/" file); next }
+    /^`[^`]+`:$/ { file = substr($0, 2, length($0) - 3) }
+    /^`cargo run [^`]+` prints:$/ { file = "printed.txt" }
+' "$root/src/guide/own_board.md"
