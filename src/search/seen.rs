@@ -1,7 +1,5 @@
 //! The rows that were scored: one bit each.
 
-use core::hint::cold_path;
-
 /// A set of rows.
 pub(crate) struct Seen<'a>(&'a mut [u32]);
 
@@ -65,7 +63,9 @@ impl<'a> Seen<'a> {
     }
 
     /// How many of the rows `first..first + count` are in the set.
-    #[inline]
+    ///
+    /// Not inlined: the search counts at many places, and a call is cheap beside the count.
+    #[inline(never)]
     pub fn count(&self, first: usize, count: usize) -> usize {
         let end = first.saturating_add(count);
         // The words from that of the first row on, with what the last one begins with, without what lies before it.
@@ -113,14 +113,15 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Most words are empty, and counting bits takes a dozen instructions.
+/// Most words are empty, and counting bits takes a dozen instructions: at one place only, since it is inlined in many.
 #[inline]
 fn ones(word: u32) -> usize {
-    if word == 0 {
-        return 0;
+    #[cold]
+    #[inline(never)]
+    fn count(word: u32) -> usize {
+        word.count_ones() as usize
     }
-    cold_path();
-    word.count_ones() as usize
+    if word == 0 { 0 } else { count(word) }
 }
 
 /// The bits `first..end`, word by word: the number of the word and a mask.
