@@ -38,7 +38,7 @@ EXAMPLES=(
 )
 
 # Examples that also run with overflow checks and debug assertions, and where: with and without FPU and DSP.
-CHECKED_EXAMPLES=(kernels exact estimators)
+CHECKED_EXAMPLES=(kernels exact estimators next_word)
 CHECKED_BOARDS=(m4 m3)
 
 # Builds for devices have a target directory of their own: two compilers in one throw each other's work away.
@@ -72,7 +72,7 @@ host() {
     step "clippy, no features" cargo clippy --all-targets -- -D warnings
     step "clippy, std" cargo clippy --all-targets --features std -- -D warnings
     step "clippy, all features" cargo clippy --all-targets --all-features -- -D warnings
-    step "tests, std" cargo test --features std
+    step "tests, std and capi" cargo test --features std,capi
     step "tests, all features" cargo test --all-features
     step "documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --all-features
     step "models are what makes them" models_are_current

@@ -221,6 +221,7 @@ fn every_error_has_a_text() {
 /// What the program in examples/c prints, from the answers of Rust.
 #[test]
 #[cfg_attr(miri, ignore = "the same calls as above")]
+#[cfg_attr(feature = "micromath", ignore = "its intervals have other digits")]
 fn the_c_example_prints_the_answers_of_rust() {
     let classifier = Classifier::new(in_rust()).expect("an index");
     let mut scratch = Scratch::<{ seen_words(N) }, ROOM>::new();
