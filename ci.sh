@@ -27,6 +27,7 @@ declare -A BOARDS=(
 # Every example: its name, its features ("-" for none) and the boards that it runs on besides the host.
 EXAMPLES=(
     "smoke - m0 m3 m4 m7 m33"
+    "classify - m0 m3 m4 m7 m33"
     "kernels - m0 m3 m4 m7 m33"
     "exact - m0 m3 m4 m7 m33"
     "estimators - m0 m3 m4 m7 m33"

@@ -1,0 +1,38 @@
+//! The smallest useful firmware: a model in flash, one query, the best classes with their probabilities.
+//!
+//! Copy it for an own board: `say!` and `entry!` are the only parts that know of QEMU.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+mod support;
+
+use support::{entry, say};
+use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model, seen_words};
+
+static MODEL: &[u8] = include_model!("../tests/data/indexed.zhat");
+/// What `zhat inspect` says of it: classes, dimension, and the words that a search needs for nodes.
+const CLASSES: usize = 500;
+const DIM: usize = 16;
+const ROOM: usize = 128;
+
+/// The activations in front of the layer.
+const ACTIVATIONS: [f32; DIM] = [
+    0.5, -1.25, 0.75, 2.0, -0.5, 1.0, -0.25, 0.0, 1.5, -0.75, 1.0, 0.25, -2.0, 0.5, 0.0, 1.25, //
+];
+
+entry!(run);
+
+fn run() -> Result<(), Error> {
+    // Checked once, and nothing copied: the model stays where it is.
+    let model = Model::from_bytes(MODEL)?;
+    let classifier = Classifier::new(model)?;
+    // All the memory that a query needs. A firmware would have it in a static.
+    let mut scratch = Scratch::<{ seen_words(CLASSES) }, ROOM>::new();
+    let query = QueryBuffer::<DIM>::new(&model, &ACTIVATIONS)?;
+    let answer = classifier.classify::<5, _, _>(&query, &mut scratch)?;
+    for best in &answer.top {
+        let (low, high) = answer.interval(best.p);
+        say!("class {:3}: p {:.4}, 95 % of the time within {low:.4} to {high:.4}", best.class, best.p);
+    }
+    say!("{} of {CLASSES} rows' work", answer.work.row_equivalents());
+    Ok(())
+}
