@@ -187,13 +187,13 @@ impl Build {
         };
         let _ = writeln!(text, "work          {} of all rows mean, {} at most", percent(work), percent(max_work));
         let stride = model.rows().stride();
-        let instructions = |share: f32| count(cost::instructions(f64::from(share) * classes as f64, stride));
+        let instructions = |share: f32| count(cost::search_instructions(f64::from(share) * classes as f64, stride));
         let _ = writeln!(
             text,
             "Cortex-M4     about {} instructions a query ({} at most; all rows: {}), {} of RAM",
             instructions(work),
             instructions(max_work),
-            instructions(1.0),
+            count(cost::exact_instructions(classes, stride)),
             bytes(cost::ram(&model))
         );
         text

@@ -21,9 +21,17 @@ impl ModelBuf {
     /// # Errors
     /// As [`Model::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut words = alloc::vec![0u64; bytes.len().div_ceil(8)];
-        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        let buf = Self { words, len: bytes.len() };
+        Self::new(bytes.len(), |file| {
+            file.copy_from_slice(bytes);
+            Ok(())
+        })
+    }
+
+    /// Checks the `len` bytes of a model file that `fill` makes of zeros.
+    pub(super) fn new(len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), Error>) -> Result<Self, Error> {
+        let mut words = alloc::vec![0u64; len.div_ceil(8)];
+        fill(&mut bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..len])?;
+        let buf = Self { words, len };
         Model::from_bytes(buf.as_bytes())?;
         Ok(buf)
     }

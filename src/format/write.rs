@@ -1,7 +1,9 @@
 //! Putting sections together to a file.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
+use super::ModelBuf;
 use super::header::{
     CHECKSUM_AT, ENTRY_LEN, FORMAT_VERSION, HEADER_LEN, Header, MAGIC, REQUIRED, SECTION_ALIGN, Section,
 };
@@ -65,35 +67,65 @@ impl FileWriter {
     /// # Errors
     /// [`Error::Header`] if a size is out of the format's range.
     pub fn finish(&self) -> Result<Vec<u8>, Error> {
-        let narrow = |size: usize| u32::try_from(size).map_err(|_| Error::Header);
-        let mut file = Vec::new();
-        file.extend_from_slice(&MAGIC);
-        file.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-        file.extend_from_slice(&(self.sections.len() as u16).to_le_bytes());
-        file.extend_from_slice(&[0; 8]);
-        file.extend_from_slice(&narrow(self.sizes.classes)?.to_le_bytes());
-        file.extend_from_slice(&narrow(self.sizes.dim)?.to_le_bytes());
-        file.extend_from_slice(&narrow(self.sizes.dim.next_multiple_of(kernels::ROW_ALIGN))?.to_le_bytes());
-        file.extend_from_slice(&self.sizes.scale_exponent.to_le_bytes());
-        file.extend_from_slice(&self.sizes.max_norm.to_bits().to_le_bytes());
-        file.resize(HEADER_LEN, 0);
-        let mut offset = (HEADER_LEN + self.sections.len() * ENTRY_LEN).next_multiple_of(SECTION_ALIGN);
-        for (kind, required, content) in &self.sections {
-            file.extend_from_slice(&kind.to_le_bytes());
-            file.extend_from_slice(&(if *required { REQUIRED } else { 0 }).to_le_bytes());
-            file.extend_from_slice(&narrow(offset)?.to_le_bytes());
-            file.extend_from_slice(&narrow(content.len())?.to_le_bytes());
-            file.extend_from_slice(&[0; 4]);
-            offset = (offset + content.len()).next_multiple_of(SECTION_ALIGN);
-        }
-        for (_, _, content) in &self.sections {
-            file.resize(file.len().next_multiple_of(SECTION_ALIGN), 0);
-            file.extend_from_slice(content);
-        }
-        let len = narrow(file.len())?;
-        file[12..16].copy_from_slice(&len.to_le_bytes());
-        let checksum = super::checksum(&file);
-        file[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&checksum.to_le_bytes());
+        let mut file = vec![0; self.len()];
+        self.write(&mut file)?;
         Ok(file)
+    }
+
+    /// The file as a model, without another copy of it.
+    ///
+    /// # Errors
+    /// As [`FileWriter::finish`] and [`Model::from_bytes`](super::Model::from_bytes).
+    pub fn into_model(self) -> Result<ModelBuf, Error> {
+        ModelBuf::new(self.len(), |file| self.write(file))
+    }
+
+    /// Where the first section starts.
+    fn start(&self) -> usize {
+        (HEADER_LEN + self.sections.len() * ENTRY_LEN).next_multiple_of(SECTION_ALIGN)
+    }
+
+    /// The sections with the places where they start.
+    fn placed(&self) -> impl Iterator<Item = (usize, &(u16, bool, Vec<u8>))> {
+        let mut next = self.start();
+        self.sections.iter().map(move |section| {
+            let offset = next;
+            next = (offset + section.2.len()).next_multiple_of(SECTION_ALIGN);
+            (offset, section)
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.placed().last().map_or(self.start(), |(offset, (_, _, content))| offset + content.len())
+    }
+
+    /// Fills the bytes of a file, which are zero and as many as [`FileWriter::len`] says.
+    fn write(&self, file: &mut [u8]) -> Result<(), Error> {
+        let narrow = |size: usize| u32::try_from(size).map_err(|_| Error::Header);
+        let Sizes { classes, dim, scale_exponent, max_norm } = self.sizes;
+        let stride = dim.next_multiple_of(kernels::ROW_ALIGN);
+        let mut header = Vec::new();
+        header.extend_from_slice(&MAGIC);
+        header.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        header.extend_from_slice(&(self.sections.len() as u16).to_le_bytes());
+        // The length, and the checksum that is not known yet.
+        for number in [narrow(file.len())?, 0, narrow(classes)?, narrow(dim)?, narrow(stride)?] {
+            header.extend_from_slice(&number.to_le_bytes());
+        }
+        header.extend_from_slice(&scale_exponent.to_le_bytes());
+        header.extend_from_slice(&max_norm.to_bits().to_le_bytes());
+        header.resize(HEADER_LEN, 0);
+        for (offset, (kind, required, content)) in self.placed() {
+            header.extend_from_slice(&kind.to_le_bytes());
+            header.extend_from_slice(&(if *required { REQUIRED } else { 0 }).to_le_bytes());
+            header.extend_from_slice(&narrow(offset)?.to_le_bytes());
+            header.extend_from_slice(&narrow(content.len())?.to_le_bytes());
+            header.extend_from_slice(&[0; 4]);
+            file[offset..][..content.len()].copy_from_slice(content);
+        }
+        file[..header.len()].copy_from_slice(&header);
+        let checksum = super::checksum(file);
+        file[CHECKSUM_AT..][..4].copy_from_slice(&checksum.to_le_bytes());
+        Ok(())
     }
 }

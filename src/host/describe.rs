@@ -142,9 +142,9 @@ impl Description {
             flash: model.len(),
             ram: cost::ram(model),
             frontier: model.settings().map_or(0, |settings| settings.frontier),
-            instructions_mean: measured.map(|m| cost::instructions(f64::from(m.work_mean) * classes, stride)),
-            instructions_max: cost::instructions(f64::from(summary.cap), stride),
-            instructions_exact: cost::instructions(classes, stride),
+            instructions_mean: measured.map(|m| cost::search_instructions(f64::from(m.work_mean) * classes, stride)),
+            instructions_max: cost::search_instructions(f64::from(summary.cap), stride),
+            instructions_exact: cost::exact_instructions(model.classes(), stride),
         };
         Self {
             sections: sections(model),

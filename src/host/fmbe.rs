@@ -34,7 +34,7 @@ use crate::math::Log2;
 pub fn with_fmbe(file: &ModelBuf, kind: FmbeKind, features: u32, seed: u64) -> Result<ModelBuf, Error> {
     let mut writer = FileWriter::reopen(file)?;
     writer.optional(Section::Fmbe, &table(&file.model(), kind, features, seed));
-    ModelBuf::from_bytes(&writer.finish()?)
+    writer.into_model()
 }
 
 /// The words of the section.

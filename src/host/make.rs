@@ -288,7 +288,7 @@ impl Maker<'_> {
                 return Err(MakeError::Flash { limit, least: rows, rows });
             }
         }
-        let plans = knobs.apply(targets.plans(self.queries.is_some()));
+        let plans = knobs.apply(targets.plans(self.queries.is_some(), self.request.weights.rows()));
         let targets = Targets { plans, ..targets.clone() };
         let built = self.build(&targets, &mut |stage| progress(Step::Build(stage)))?;
         let built = match *flash {
@@ -444,7 +444,5 @@ fn finish(
         };
         file.optional(Section::Measured, &measured.to_words());
     }
-    let bytes = file.finish().map_err(BuildError::File)?;
-    drop(file);
-    Ok(ModelBuf::from_bytes(&bytes).map_err(BuildError::File)?)
+    Ok(file.into_model().map_err(BuildError::File)?)
 }

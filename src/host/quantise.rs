@@ -150,7 +150,7 @@ impl QuantisedRows {
 pub fn flat_model(weights: &Matrix, biases: &[f32]) -> Result<ModelBuf, BuildError> {
     check(weights, biases)?;
     let rows = QuantisedRows::round(weights, biases, scale_exponent(peak(weights.data())), None);
-    Ok(ModelBuf::from_bytes(&rows.start_file(0.0).finish()?)?)
+    Ok(rows.start_file(0.0).into_model()?)
 }
 
 /// Refuses what no model can be made of.

@@ -74,7 +74,7 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
         indices(&mut file, Section::Links, parts.links, classes);
     }
     file.required(Section::Settings, &parts.settings.to_words());
-    Ok(ModelBuf::from_bytes(&file.finish()?)?)
+    Ok(file.into_model()?)
 }
 
 const LOG2_E: f64 = core::f64::consts::LOG2_E;

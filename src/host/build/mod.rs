@@ -81,21 +81,32 @@ pub fn build(
     check_queries(weights, calibration)?;
     progress(Stage::Quantise);
     let source = Source::new(weights, biases, calibration);
-    let plans = targets.plans(calibration.is_some());
+    let plans = targets.plans(calibration.is_some(), weights.rows());
     let (fit, held) = match calibration {
         Some(queries) => split(queries),
         None => (None, stand_ins(weights, targets.seed)),
     };
     let mut trials: Vec<Trial> = Vec::new();
+    let mut last = None;
     for (i, plan) in plans.iter().enumerate() {
         progress(Stage::Try(i + 1, plans.len()));
+        // One index at a time: of a large layer each takes as much memory as the layer.
+        drop(last.take());
         let index = Index::build(&source, plan, fit.as_ref(), &held, targets.seed);
         trials.extend(tune::trials(&index, plan, targets, &held)?);
+        last = Some(index);
     }
     let best = trials.iter().min_by(|a, b| a.result.cost().total_cmp(&b.result.cost())).expect("a plan").clone();
     progress(Stage::Finish);
-    let all = if fit.is_some() { calibration } else { None };
-    let index = Index::build(&source, &best.plan, all, calibration.unwrap_or(&held), targets.seed);
+    let index = match last {
+        // Nothing was put aside, so that another build would give the same.
+        Some(index) if calibration.is_none() && plans.last() == Some(&best.plan) => index,
+        last => {
+            drop(last);
+            let all = if fit.is_some() { calibration } else { None };
+            Index::build(&source, &best.plan, all, calibration.unwrap_or(&held), targets.seed)
+        }
+    };
     let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.rows.biases_in_nats()));
     let model = index.assemble(best.settings(log_z_of_zero))?;
     Ok(Built { model, plan: best.plan, expected: best.result.clone(), trials })

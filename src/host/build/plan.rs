@@ -22,6 +22,9 @@ impl Default for Plan {
     }
 }
 
+/// Above so many rows fewer plans are tried.
+const LARGE: usize = 100_000;
+
 /// What a model is built for.
 #[derive(Clone, Debug)]
 pub struct Targets {
@@ -42,16 +45,22 @@ impl Default for Targets {
 }
 
 impl Targets {
-    pub(crate) fn plans(&self, calibrated: bool) -> Vec<Plan> {
+    pub(crate) fn plans(&self, calibrated: bool, rows: usize) -> Vec<Plan> {
         if !self.plans.is_empty() {
             return self.plans.clone();
         }
         if !calibrated {
             return vec![Plan::default()];
         }
+        // Trying takes as long as building: a large layer gets the few shapes that are best most often.
+        let (blends, shapes): (&[f32], &[(usize, usize)]) = if rows > LARGE {
+            (&[0.25], &[(16, 16), (32, 16)])
+        } else {
+            (&[0.125, 0.25], &[(8, 8), (16, 16), (32, 16)])
+        };
         let mut plans = Vec::new();
-        for blend in [0.125, 0.25] {
-            for (branching, leaf) in [(8, 8), (16, 16), (32, 16)] {
+        for &blend in blends {
+            for &(branching, leaf) in shapes {
                 plans.push(Plan { blend, branching, leaf, learn: true, links: 8 });
             }
         }
