@@ -30,7 +30,7 @@ pub struct Size {
     pub work: f64,
     /// The same for queries that are the same for every size.
     pub work_for_same: f64,
-    /// The mean error with [`WORK`], for queries from all over its rows.
+    /// The mean error with 2 % of the work, for queries from all over its rows.
     pub error: f64,
 }
 
