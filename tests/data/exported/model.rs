@@ -1,0 +1,35 @@
+//! A zhat model of 500 classes in 16 dimensions. Made by `zhat export-rust`; do not edit.
+//!
+//! ```ignore
+//! mod model;
+//!
+//! let classifier = zhat::Classifier::new(zhat::Model::from_bytes(model::BYTES)?)?;
+//! let mut scratch = model::Scratch::new(); // put it in a static: it is the RAM that a query needs
+//! let query = model::Query::new(classifier.model(), &activations)?;
+//! let answer: zhat::Prediction<5> = classifier.classify(&query, &mut scratch)?;
+//! for ranked in &answer.top {
+//!     let (low, high) = answer.interval(ranked.p);
+//! }
+//! ```
+
+/// The model file, aligned, in flash.
+pub static BYTES: &[u8] = zhat::include_model!("../indexed.zhat");
+
+/// N.
+pub const CLASSES: usize = 500;
+
+/// d: the length of a query.
+pub const DIM: usize = 16;
+
+/// The stored budget: at most 50 dot products of length d, 10.0 % of all rows. `Classifier::new` uses it; pass
+/// another one to `Classifier::with_budget`.
+pub const BUDGET: zhat::Budget = zhat::Budget { cap: 50, epsilon: 0.0, expand: 0 };
+
+/// Words for the nodes of a search: a quarter more than any calibration query needed.
+pub const ROOM: usize = 91;
+
+/// A query: d, rounded up to whole words.
+pub type Query = zhat::QueryBuffer<16>;
+
+/// The memory of a search.
+pub type Scratch = zhat::Scratch<{ zhat::seen_words(CLASSES) }, ROOM>;
