@@ -106,7 +106,7 @@ impl Plot {
             What::ErrorWork { estimators, .. } => {
                 let methods: Vec<Method> = args::methods(estimators).map_err(Failure::Usage)?;
                 let file = eval::usable(file.clone(), &methods)?;
-                let points = super::tune::sweep(&file.model(), &queries, &methods, &super::tune::BUDGETS, 1)?;
+                let points = super::tune::shown(&file.model(), &queries, &methods, &super::tune::BUDGETS, 1)?;
                 plots::error_against_work(&common.output, &super::tune::lines(&points))?;
             }
         }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use zhat::Model;
 use zhat::host::Matrix;
-use zhat::host::evaluate::{Evaluation, Method, Options, stored_budget};
+use zhat::host::evaluate::{Method, Point, sweep};
 use zhat::host::io::expect_writable;
-use zhat::host::plots::{self, Line, pareto};
-use zhat::{Budget, Model};
+use zhat::host::plots::{self, Line};
 
 use super::output::{Table, maybe, percent, print};
 use super::progress::Progress;
@@ -48,20 +48,6 @@ pub struct Tune {
     json: bool,
 }
 
-/// A setting and what it reached.
-#[derive(serde::Serialize)]
-pub struct Point {
-    estimator: &'static str,
-    setting: String,
-    cap: f32,
-    work_mean: f32,
-    work_max: f32,
-    err_mean: f32,
-    recall_at_1: Option<f32>,
-    coverage95: Option<f32>,
-    pareto: bool,
-}
-
 impl Tune {
     pub fn run(&self) -> Outcome {
         let methods = args::methods(&self.estimators).map_err(Failure::Usage)?;
@@ -73,7 +59,7 @@ impl Tune {
         let queries = inputs::model_queries(&self.queries, &self.model, file.model().dim())?;
         let file = eval::usable(file, &methods)?;
         let budgets = if self.budgets.is_empty() { &BUDGETS[..] } else { &self.budgets };
-        let points = sweep(&file.model(), &queries, &methods, budgets, self.seeds as usize)?;
+        let points = shown(&file.model(), &queries, &methods, budgets, self.seeds as usize)?;
         if let Some(path) = &self.plot {
             plots::error_against_work(path, &lines(&points))?;
         }
@@ -98,69 +84,18 @@ impl Tune {
     }
 }
 
-/// Asks every estimator with every budget; the default one also with other settings.
-pub fn sweep(
+/// [`sweep`], with its steps shown.
+pub fn shown(
     model: &Model<'_>,
     queries: &Matrix,
     methods: &[Method],
     shares: &[f32],
     seeds: usize,
 ) -> Outcome<Vec<Point>> {
-    let stored = stored_budget(model);
-    let least = model.tree().map_or(1, |tree| tree.top()) as u32;
     let progress = Progress::new();
-    let mut points = Vec::new();
-    for &method in methods {
-        for (setting, epsilon, expand) in settings(method, model, &stored) {
-            for &share in shares {
-                progress.message(&format!("{method}, {setting}, {}", percent(share)));
-                let cap = ((share * model.classes() as f32) as u32).max(least + least / 2);
-                let budget = Budget { cap, epsilon, expand };
-                let options =
-                    Options { methods: vec![method], seeds, budget: Some(budget), timed: false, ..Options::default() };
-                let found = Evaluation::run(model, None, queries, &options)?.report;
-                let Some(found) = found.estimators.first() else { continue };
-                points.push(Point {
-                    estimator: method.name(),
-                    setting: setting.clone(),
-                    cap: cap as f32 / model.classes() as f32,
-                    work_mean: found.work_mean,
-                    work_max: found.work_max,
-                    err_mean: found.err_mean,
-                    recall_at_1: found.recall_at_1,
-                    coverage95: found.coverage95,
-                    pareto: false,
-                });
-                // These cost the same whatever the budget is.
-                if matches!(method, Method::Exact | Method::Fmbe | Method::SelfNormalised) {
-                    break;
-                }
-            }
-        }
-    }
+    let points = sweep(model, queries, methods, shares, seeds, &mut |step| progress.message(step))?;
     progress.finish();
-    let all: Vec<(f32, f32)> = points.iter().map(|point| (point.work_mean, point.err_mean)).collect();
-    let front = pareto(&all);
-    points.iter_mut().for_each(|point| point.pareto = front.contains(&(point.work_mean, point.err_mean)));
     Ok(points)
-}
-
-/// Names, ε and links followed, as far as the method uses them.
-fn settings(method: Method, model: &Model<'_>, stored: &Budget) -> Vec<(String, f32, u32)> {
-    if !method.needs_index() {
-        return vec![("–".into(), 0.0, 0)];
-    }
-    let mut settings = vec![("stored".to_owned(), stored.epsilon, stored.expand)];
-    if method == Method::Moments {
-        if stored.epsilon > 0.0 {
-            settings.push(("always to the cap".into(), 0.0, stored.expand));
-        }
-        if model.links().is_some() {
-            let others = [0, 2, 4, 8].into_iter().filter(|&expand| expand != stored.expand);
-            settings.extend(others.map(|expand| (format!("links of {expand}"), stored.epsilon, expand)));
-        }
-    }
-    settings
 }
 
 /// A line for each estimator and setting.

@@ -24,6 +24,7 @@
 mod method;
 mod quality;
 mod report;
+mod sweep;
 mod tally;
 mod truth;
 
@@ -36,6 +37,7 @@ use rayon::prelude::*;
 pub use method::{Answer, Memory, Method, TOP, ask};
 pub use quality::Reliability;
 pub use report::{Data, EstimatorReport, Labelled, ModelSummary, Quality, Report};
+pub use sweep::{Point, pareto, sweep};
 pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, scores};
 
 use super::Matrix;

@@ -8,6 +8,7 @@ use plotters::style::Color;
 
 use super::legend::{self, Entry};
 use super::{FONT, Figure, PlotError, colour, percent, save, text};
+use crate::host::evaluate::pareto;
 
 /// What is below this is drawn at it: zero has no logarithm.
 const LEAST: f32 = 1e-6;
@@ -39,26 +40,6 @@ pub fn error_against_work(path: &Path, lines: &[Line]) -> Result<(), PlotError> 
         })
         .collect();
     save(path, &Plot { lines })
-}
-
-/// The points that no other beats in both work and error, in the order of work.
-///
-/// ```
-/// use zhat::host::plots::pareto;
-///
-/// let front = pareto(&[(0.04, 0.02), (0.01, 0.06), (0.02, 0.07), (0.08, 0.02)]);
-/// assert_eq!(front, [(0.01, 0.06), (0.04, 0.02)]);
-/// ```
-pub fn pareto(points: &[(f32, f32)]) -> Vec<(f32, f32)> {
-    let mut sorted = points.to_vec();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let mut least = f32::INFINITY;
-    sorted.retain(|&(_, error)| {
-        let better = error < least;
-        least = least.min(error);
-        better
-    });
-    sorted
 }
 
 struct Plot {

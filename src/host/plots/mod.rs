@@ -17,7 +17,7 @@ use plotters::prelude::{BitMapBackend, DrawingArea, DrawingBackend, IntoDrawingA
 use plotters::style::{FontStyle, register_font};
 
 pub use cumulative::cumulative;
-pub use error_against_work::{Line, error_against_work, pareto};
+pub use error_against_work::{Line, error_against_work};
 pub use growth::growth;
 pub use reliability::reliability;
 

@@ -1,0 +1,117 @@
+//! Estimators over budgets and settings: what more or less work would give.
+
+use super::{EvaluateError, Evaluation, Method, Options, stored_budget};
+use crate::Model;
+use crate::host::Matrix;
+use crate::search::Budget;
+
+/// A setting and what it reached.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Point {
+    /// The estimator's name.
+    pub estimator: &'static str,
+    /// What is not as it is stored.
+    pub setting: String,
+    /// The cap, as a share of N.
+    pub cap: f32,
+    /// See [`EstimatorReport`](super::EstimatorReport), as for the others.
+    pub work_mean: f32,
+    /// The same.
+    pub work_max: f32,
+    /// The same.
+    pub err_mean: f32,
+    /// The same.
+    pub recall_at_1: Option<f32>,
+    /// The same.
+    pub coverage95: Option<f32>,
+    /// Whether no other point beats it in both work and error.
+    pub pareto: bool,
+}
+
+/// Asks every estimator with every budget, a share of N; the default one also with other settings. `step` is told what
+/// is being asked.
+///
+/// # Errors
+/// [`EvaluateError`], for the first query that the model refuses.
+pub fn sweep(
+    model: &Model<'_>,
+    queries: &Matrix,
+    methods: &[Method],
+    shares: &[f32],
+    seeds: usize,
+    step: &mut dyn FnMut(&str),
+) -> Result<Vec<Point>, EvaluateError> {
+    let stored = stored_budget(model);
+    let least = model.tree().map_or(1, |tree| tree.top()) as u32;
+    let mut points = Vec::new();
+    for &method in methods {
+        for (setting, epsilon, expand) in settings(method, model, &stored) {
+            for &share in shares {
+                step(&format!("{method}, {setting}, {:.1} %", 100.0 * share));
+                let cap = ((share * model.classes() as f32) as u32).max(least + least / 2);
+                let budget = Budget { cap, epsilon, expand };
+                let options =
+                    Options { methods: vec![method], seeds, budget: Some(budget), timed: false, ..Options::default() };
+                let found = Evaluation::run(model, None, queries, &options)?.report;
+                let Some(found) = found.estimators.first() else { continue };
+                points.push(Point {
+                    estimator: method.name(),
+                    setting: setting.clone(),
+                    cap: cap as f32 / model.classes() as f32,
+                    work_mean: found.work_mean,
+                    work_max: found.work_max,
+                    err_mean: found.err_mean,
+                    recall_at_1: found.recall_at_1,
+                    coverage95: found.coverage95,
+                    pareto: false,
+                });
+                // These cost the same whatever the budget is.
+                if matches!(method, Method::Exact | Method::Fmbe | Method::SelfNormalised) {
+                    break;
+                }
+            }
+        }
+    }
+    let all: Vec<(f32, f32)> = points.iter().map(|point| (point.work_mean, point.err_mean)).collect();
+    let front = pareto(&all);
+    points.iter_mut().for_each(|point| point.pareto = front.contains(&(point.work_mean, point.err_mean)));
+    Ok(points)
+}
+
+/// Names, ε and links followed, as far as the method uses them.
+fn settings(method: Method, model: &Model<'_>, stored: &Budget) -> Vec<(String, f32, u32)> {
+    if !method.needs_index() {
+        return vec![("–".into(), 0.0, 0)];
+    }
+    let mut settings = vec![("stored".to_owned(), stored.epsilon, stored.expand)];
+    if method == Method::Moments {
+        if stored.epsilon > 0.0 {
+            settings.push(("always to the cap".into(), 0.0, stored.expand));
+        }
+        if model.links().is_some() {
+            let others = [0, 2, 4, 8].into_iter().filter(|&expand| expand != stored.expand);
+            settings.extend(others.map(|expand| (format!("links of {expand}"), stored.epsilon, expand)));
+        }
+    }
+    settings
+}
+
+/// The points that no other beats in both work and error, in the order of work.
+///
+/// ```
+/// use zhat::host::evaluate::pareto;
+///
+/// let front = pareto(&[(0.04, 0.02), (0.01, 0.06), (0.02, 0.07), (0.08, 0.02)]);
+/// assert_eq!(front, [(0.01, 0.06), (0.04, 0.02)]);
+/// ```
+pub fn pareto(points: &[(f32, f32)]) -> Vec<(f32, f32)> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mut least = f32::INFINITY;
+    sorted.retain(|&(_, error)| {
+        let better = error < least;
+        least = least.min(error);
+        better
+    });
+    sorted
+}
