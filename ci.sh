@@ -106,7 +106,7 @@ qemu() {
 
 device() {
     step "flash by part" flash_by_part
-    step "layers of several sizes" cargo run --release --quiet --features std --example make_models -- --sizes "$SIZES_DIR"
+    step "layers of several sizes" cargo run --quiet --features std --example make_models -- --sizes "$SIZES_DIR"
     step "instructions by size" instructions_by_size
 }
 
@@ -432,7 +432,7 @@ instructions_by_size() {
     for model in "$SIZES_DIR"/*.zhat; do
         name=$(basename "$model" .zhat)
         export ZHAT_MODEL=$model ZHAT_QUERIES=$SIZES_DIR/$name-queries.bin
-        cargo run --release --quiet --example costs >"$SIZES_DIR/$name.host"
+        cargo run --quiet --example costs >"$SIZES_DIR/$name.host"
         # More flash than memory.x has: the boards have 4 MiB.
         device_cargo run --quiet --release --target thumbv7em-none-eabihf --example costs \
             --config "target.thumbv7em-none-eabihf.rustflags=$large" >"$SIZES_DIR/$name.device"

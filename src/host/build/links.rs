@@ -8,6 +8,7 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::hierarchy::Hierarchy;
+use super::metric::Metric;
 use crate::host::quantise::QuantisedRows;
 use crate::host::{Matrix, linear};
 
@@ -23,7 +24,7 @@ const BLOCK: usize = 64;
 /// `per_row` links for each row.
 pub fn links(
     layer: &QuantisedRows,
-    metric: &Matrix,
+    metric: &Metric,
     hierarchy: &Hierarchy,
     queries: Option<&Matrix>,
     per_row: usize,
@@ -34,7 +35,7 @@ pub fn links(
         return Vec::new();
     }
     let together = queries.map_or_else(|| vec![Vec::new(); rows], |queries| high_together(layer, queries));
-    let near = neighbours(metric, hierarchy, per_row);
+    let near = neighbours(layer, metric, hierarchy, per_row);
     together
         .par_iter()
         .zip(&near)
@@ -183,19 +184,16 @@ fn scaled_until_won(layer: &QuantisedRows, made_up: &Matrix) -> Vec<Vec<u32>> {
     found
 }
 
-/// The nearest rows by cosine in the clustering metric, nearest first. The metric's rows are in the order of the points.
-fn neighbours(metric: &Matrix, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
-    let d = metric.cols();
-    let mut found: Vec<Vec<u32>> = Vec::with_capacity(metric.rows());
+/// The nearest rows by cosine in the clustering metric, nearest first.
+fn neighbours(layer: &QuantisedRows, metric: &Metric, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
+    let d = layer.dim + 1;
+    let mut found: Vec<Vec<u32>> = Vec::with_capacity(layer.len());
     for (first, rows) in regions(hierarchy) {
-        let unit: Vec<f32> = hierarchy.order[first..first + rows]
-            .par_iter()
-            .flat_map_iter(|&point| {
-                let row = metric.row(point as usize);
-                let norm = linear::dot(row, row).sqrt().max(f32::MIN_POSITIVE);
-                row.iter().map(move |x| x / norm)
-            })
-            .collect();
+        let mut unit = metric.points(layer, first, rows);
+        unit.par_chunks_exact_mut(d).for_each(|row| {
+            let norm = linear::dot(row, row).sqrt().max(f32::MIN_POSITIVE);
+            row.iter_mut().for_each(|x| *x /= norm);
+        });
         found.par_extend(unit.par_chunks(BLOCK * d).enumerate().flat_map_iter(|(block, own)| {
             let mut products = linear::times_transposed(own, &unit, d);
             products

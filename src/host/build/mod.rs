@@ -34,6 +34,7 @@ use crate::format::{ModelBuf, Settings};
 use crate::math::Log2;
 use assemble::Parts;
 use hierarchy::Hierarchy;
+use metric::Metric;
 pub use plan::{Plan, Targets};
 use predict::Lesson;
 pub use tune::{Trial, TrialResult};
@@ -143,8 +144,8 @@ struct Index<'a> {
 impl<'a> Index<'a> {
     /// `lesson` are the queries to learn from, if any; `like` are queries as they will come.
     fn build(source: &'a Source, plan: &Plan, lesson: Option<&Matrix>, like: &Matrix, seed: u64) -> Self {
-        let close = metric::blended(&source.rows, source.moment.as_ref(), plan.blend);
-        let hierarchy = Hierarchy::build(&close, plan.branching, plan.leaf, seed);
+        let metric = Metric::new(source.moment.as_ref(), plan.blend);
+        let hierarchy = Hierarchy::build(&metric.all(&source.rows), plan.branching, plan.leaf, seed);
         let rows = source.rows.reordered(&hierarchy.order);
         let moment = source.moment.clone().unwrap_or_else(|| linear::second_moment(&linear::with_ones(like)));
         let mut fits = moments::moments(&rows, &hierarchy, &moment);
@@ -155,7 +156,7 @@ impl<'a> Index<'a> {
                 predict::learn(&rows, &hierarchy, &lesson, &mut fits);
             }
         }
-        let links = links::links(&rows, &close, &hierarchy, lesson, plan.links);
+        let links = links::links(&rows, &metric, &hierarchy, lesson, plan.links);
         Self { source, hierarchy, rows, fits, form, links }
     }
 

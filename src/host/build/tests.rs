@@ -71,7 +71,7 @@ fn moments_of_inner_nodes_are_those_of_their_rows() {
     let (weights, biases, queries) = layer(400, 6, 200);
     let moment = linear::second_moment(&linear::with_ones(&queries));
     let rows = quantised(&weights, &biases, None);
-    let hierarchy = Hierarchy::build(&metric::blended(&rows, None, 0.0), 4, 8, 2);
+    let hierarchy = Hierarchy::build(&Metric::new(None, 0.0).all(&rows), 4, 8, 2);
     let rows = rows.reordered(&hierarchy.order);
     for (fit, span) in moments::moments(&rows, &hierarchy, &moment).iter().zip(&hierarchy.spans) {
         let own = rows.augmented(span.first_row, span.rows);
@@ -126,11 +126,11 @@ fn compensated_rounding_keeps_scores_closer() {
 fn links_are_other_rows_each_once() {
     let (weights, biases, queries) = layer(200, 6, 100);
     let rows = quantised(&weights, &biases, None);
-    let close = metric::blended(&rows, None, 0.0);
-    let hierarchy = Hierarchy::build(&close, 8, 8, 2);
+    let metric = Metric::new(None, 0.0);
+    let hierarchy = Hierarchy::build(&metric.all(&rows), 8, 8, 2);
     let rows = rows.reordered(&hierarchy.order);
     for queries in [None, Some(&queries)] {
-        let links = links::links(&rows, &close, &hierarchy, queries, 6);
+        let links = links::links(&rows, &metric, &hierarchy, queries, 6);
         assert_eq!(links.len(), 200 * 6);
         for (row, links) in links.chunks(6).enumerate() {
             let mut sorted = links.to_vec();
@@ -150,9 +150,9 @@ fn the_nearest_row_is_linked() {
     }
     let weights = Matrix::new(weights, 5).expect("whole rows");
     let rows = quantised(&weights, &[0.0; 100], None);
-    let close = metric::blended(&rows, None, 0.0);
-    let hierarchy = Hierarchy::build(&close, 8, 8, 2);
-    let links = links::links(&rows.reordered(&hierarchy.order), &close, &hierarchy, None, 3);
+    let metric = Metric::new(None, 0.0);
+    let hierarchy = Hierarchy::build(&metric.all(&rows), 8, 8, 2);
+    let links = links::links(&rows.reordered(&hierarchy.order), &metric, &hierarchy, None, 3);
     let place = |point: u32| hierarchy.order.iter().position(|&p| p == point).expect("a row");
     assert_eq!(links[place(3) * 3] as usize, place(50));
     assert_eq!(links[place(50) * 3] as usize, place(3));
