@@ -1,12 +1,16 @@
 //! From what a user has and wants to a finished model file: splits the queries, fits the temperature, meets a limit on
 //! the error or on the size, adds names, and measures the result on queries that nothing was tuned on.
 
-use core::fmt;
+mod error;
+mod request;
 
-use super::build::{Built, Plan, Stage, Targets, TrialResult, build};
-use super::evaluate::{EvaluateError, Evaluation, FloatLayer, Method, Options, Report};
-use super::{BuildError, Matrix, fit_temperature};
+pub use error::MakeError;
+pub use request::{Knobs, Request};
+
 use crate::format::{FileWriter, Indices, Measured, ModelBuf, Names, Section, Settings};
+use crate::host::build::{Built, Plan, Stage, Targets, TrialResult, build};
+use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
+use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::kernels::ROW_ALIGN;
 
 /// With fewer queries than this there is nothing to put aside.
@@ -14,84 +18,6 @@ const FEW: usize = 80;
 /// Works that are tried for a limit on the error: from a half per cent to all of it, each 1.4 times the one before.
 const LEAST_WORK: f32 = 0.005;
 const STEPS: usize = 15;
-
-/// What a model is to be made of and for.
-#[derive(Clone, Debug)]
-pub struct Request<'a> {
-    /// One row for each class.
-    pub weights: &'a Matrix,
-    /// One bias for each class.
-    pub biases: &'a [f32],
-    /// Queries to tune on.
-    pub queries: Option<&'a Matrix>,
-    /// The true class of each of them.
-    pub labels: Option<&'a [usize]>,
-    /// Whether to divide scores by the temperature that suits the labels best.
-    pub fit_temperature: bool,
-    /// Queries to report on; without them, the last fifth of `queries` is put aside for that.
-    pub report: Option<&'a Matrix>,
-    /// A name for each class.
-    pub names: Option<&'a [String]>,
-    /// Work, cap, seed, and plans to try.
-    pub targets: Targets,
-    /// Choices that are not to be tuned.
-    pub knobs: Knobs,
-    /// The least work whose mean error is at most this, instead of the targets' work.
-    pub max_error: Option<f32>,
-    /// The most bytes that the file may have.
-    pub flash: Option<usize>,
-}
-
-impl<'a> Request<'a> {
-    /// A request with default targets.
-    pub fn new(weights: &'a Matrix, biases: &'a [f32]) -> Self {
-        Self {
-            weights,
-            biases,
-            queries: None,
-            labels: None,
-            fit_temperature: false,
-            report: None,
-            names: None,
-            targets: Targets::default(),
-            knobs: Knobs::default(),
-            max_error: None,
-            flash: None,
-        }
-    }
-}
-
-/// Choices made by hand: `None` leaves them to the builder.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Knobs {
-    /// See [`Plan`].
-    pub blend: Option<f32>,
-    /// See [`Plan`].
-    pub branching: Option<usize>,
-    /// See [`Plan`].
-    pub leaf: Option<usize>,
-    /// See [`Plan`].
-    pub links: Option<usize>,
-}
-
-impl Knobs {
-    fn apply(&self, plans: Vec<Plan>) -> Vec<Plan> {
-        let mut turned: Vec<Plan> = Vec::new();
-        for plan in plans {
-            let plan = Plan {
-                blend: self.blend.unwrap_or(plan.blend),
-                branching: self.branching.unwrap_or(plan.branching),
-                leaf: self.leaf.unwrap_or(plan.leaf),
-                links: self.links.unwrap_or(plan.links),
-                ..plan
-            };
-            if !turned.contains(&plan) {
-                turned.push(plan);
-            }
-        }
-        turned
-    }
-}
 
 /// What is being done, for whoever shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,78 +48,6 @@ pub struct Made {
     pub report: Option<Report>,
     /// What scores were divided by.
     pub temperature: f32,
-}
-
-/// Why there is no model.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum MakeError {
-    /// The weights or queries can't make one.
-    Build(BuildError),
-    /// The result could not be measured.
-    Evaluate(EvaluateError),
-    /// It does not fit: the limit, and the least that was reached.
-    Flash {
-        /// The limit.
-        limit: usize,
-        /// The least that was reached.
-        least: usize,
-        /// What the rows alone take.
-        rows: usize,
-    },
-    /// No work reaches the limit on the error: the limit, and the error at the largest work.
-    Error {
-        /// The limit.
-        limit: f32,
-        /// The error that was reached.
-        reached: f32,
-        /// The work that it took.
-        work: f32,
-    },
-    /// Something has another length than it should.
-    Length {
-        /// What.
-        what: &'static str,
-        /// Its length.
-        found: usize,
-        /// What it should be.
-        expected: usize,
-    },
-}
-
-impl fmt::Display for MakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Build(error) => error.fmt(f),
-            Self::Evaluate(error) => error.fmt(f),
-            Self::Flash { limit, least, rows } => write!(
-                f,
-                "the model does not fit into {limit} bytes: the least is {least} bytes, {rows} of them rows and biases"
-            ),
-            Self::Error { limit, reached, work } => write!(
-                f,
-                "no work reaches an error of {:.2} %: with {:.0} % of the rows it is {:.2} %",
-                limit * 100.0,
-                work * 100.0,
-                reached * 100.0
-            ),
-            Self::Length { what, found, expected } => write!(f, "{found} {what}, expected {expected}"),
-        }
-    }
-}
-
-impl core::error::Error for MakeError {}
-
-impl From<BuildError> for MakeError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
-}
-
-impl From<EvaluateError> for MakeError {
-    fn from(error: EvaluateError) -> Self {
-        Self::Evaluate(error)
-    }
 }
 
 /// Makes a model.

@@ -1,0 +1,78 @@
+//! Why there is no model.
+
+use core::fmt;
+
+use crate::host::BuildError;
+use crate::host::evaluate::EvaluateError;
+
+/// Why there is no model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum MakeError {
+    /// The weights or queries can't make one.
+    Build(BuildError),
+    /// The result could not be measured.
+    Evaluate(EvaluateError),
+    /// It does not fit: the limit, and the least that was reached.
+    Flash {
+        /// The limit.
+        limit: usize,
+        /// The least that was reached.
+        least: usize,
+        /// What the rows alone take.
+        rows: usize,
+    },
+    /// No work reaches the limit on the error: the limit, and the error at the largest work.
+    Error {
+        /// The limit.
+        limit: f32,
+        /// The error that was reached.
+        reached: f32,
+        /// The work that it took.
+        work: f32,
+    },
+    /// Something has another length than it should.
+    Length {
+        /// What.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// What it should be.
+        expected: usize,
+    },
+}
+
+impl fmt::Display for MakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Build(error) => error.fmt(f),
+            Self::Evaluate(error) => error.fmt(f),
+            Self::Flash { limit, least, rows } => write!(
+                f,
+                "the model does not fit into {limit} bytes: the least is {least} bytes, {rows} of them rows and biases"
+            ),
+            Self::Error { limit, reached, work } => write!(
+                f,
+                "no work reaches an error of {:.2} %: with {:.0} % of the rows it is {:.2} %",
+                limit * 100.0,
+                work * 100.0,
+                reached * 100.0
+            ),
+            Self::Length { what, found, expected } => write!(f, "{found} {what}, expected {expected}"),
+        }
+    }
+}
+
+impl core::error::Error for MakeError {}
+
+impl From<BuildError> for MakeError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
+}
+
+impl From<EvaluateError> for MakeError {
+    fn from(error: EvaluateError) -> Self {
+        Self::Evaluate(error)
+    }
+}

@@ -1,0 +1,82 @@
+//! What a user has and wants.
+
+use crate::host::Matrix;
+use crate::host::build::{Plan, Targets};
+
+/// What a model is to be made of and for.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// One row for each class.
+    pub weights: &'a Matrix,
+    /// One bias for each class.
+    pub biases: &'a [f32],
+    /// Queries to tune on.
+    pub queries: Option<&'a Matrix>,
+    /// The true class of each of them.
+    pub labels: Option<&'a [usize]>,
+    /// Whether to divide scores by the temperature that suits the labels best.
+    pub fit_temperature: bool,
+    /// Queries to report on; without them, the last fifth of `queries` is put aside for that.
+    pub report: Option<&'a Matrix>,
+    /// A name for each class.
+    pub names: Option<&'a [String]>,
+    /// Work, cap, seed, and plans to try.
+    pub targets: Targets,
+    /// Choices that are not to be tuned.
+    pub knobs: Knobs,
+    /// The least work whose mean error is at most this, instead of the targets' work.
+    pub max_error: Option<f32>,
+    /// The most bytes that the file may have.
+    pub flash: Option<usize>,
+}
+
+impl<'a> Request<'a> {
+    /// A request with default targets.
+    pub fn new(weights: &'a Matrix, biases: &'a [f32]) -> Self {
+        Self {
+            weights,
+            biases,
+            queries: None,
+            labels: None,
+            fit_temperature: false,
+            report: None,
+            names: None,
+            targets: Targets::default(),
+            knobs: Knobs::default(),
+            max_error: None,
+            flash: None,
+        }
+    }
+}
+
+/// Choices made by hand: `None` leaves them to the builder.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Knobs {
+    /// See [`Plan`].
+    pub blend: Option<f32>,
+    /// See [`Plan`].
+    pub branching: Option<usize>,
+    /// See [`Plan`].
+    pub leaf: Option<usize>,
+    /// See [`Plan`].
+    pub links: Option<usize>,
+}
+
+impl Knobs {
+    pub(super) fn apply(&self, plans: Vec<Plan>) -> Vec<Plan> {
+        let mut turned: Vec<Plan> = Vec::new();
+        for plan in plans {
+            let plan = Plan {
+                blend: self.blend.unwrap_or(plan.blend),
+                branching: self.branching.unwrap_or(plan.branching),
+                leaf: self.leaf.unwrap_or(plan.leaf),
+                links: self.links.unwrap_or(plan.links),
+                ..plan
+            };
+            if !turned.contains(&plan) {
+                turned.push(plan);
+            }
+        }
+        turned
+    }
+}
