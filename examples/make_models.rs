@@ -6,6 +6,8 @@
 //! cargo run --release --features std --example make_models -- --check   fail if they would change
 //! cargo run --release --features std --example make_models -- --sizes FOLDER
 //!                                          layers of several sizes with an index, for the example `costs`
+//! cargo run --release --features std --example make_models -- --queries FROM.npy TO.bin
+//!                                          1 000 of the queries in int8, for the example `costs`
 //! ```
 
 mod support;
@@ -15,6 +17,7 @@ use std::path::Path;
 
 use support::cases::{self, Answer, Case};
 use zhat::host::build::{Plan, Targets, build};
+use zhat::host::io::{ReadOptions, read_matrix};
 use zhat::host::{Kind, Layer, flat_model};
 use zhat::{Model, QueryBuffer, exact};
 
@@ -26,6 +29,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let check = match arguments.next().as_deref() {
         Some("--sizes") => return sizes(Path::new(&arguments.next().ok_or("--sizes needs a folder")?)),
+        Some("--queries") => {
+            let (Some(from), Some(to)) = (arguments.next(), arguments.next()) else {
+                return Err("--queries needs a file to read and one to write".into());
+            };
+            let queries = read_matrix(from, ReadOptions::default())?;
+            let step = (queries.rows() / MEASURED).max(1);
+            std::fs::write(to, in_int8(queries.iter().step_by(step).take(MEASURED)))?;
+            return Ok(());
+        }
         Some("--check") => true,
         _ => false,
     };
@@ -48,6 +60,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Queries that devices are measured with.
+const MEASURED: usize = 1000;
 /// Rows and columns of the layers that devices are measured on.
 const SIZES: [(usize, usize); 4] = [(2_000, 64), (10_000, 64), (30_000, 64), (10_000, 128)];
 
@@ -62,15 +76,21 @@ fn sizes(folder: &Path) -> Result<(), Box<dyn Error>> {
         let calibration = layer.queries(Kind::LanguageModel, 2000, 2);
         let built = build(&layer.weights, &layer.biases, Some(&calibration), &targets, &mut |_| ())?;
         std::fs::write(folder.join(format!("{classes}x{dim}.zhat")), &*built.model)?;
-        let mut queries = Vec::new();
-        for (query, scale) in layer.queries(Kind::LanguageModel, 1000, 3).iter().map(rounded) {
-            queries.extend(scale.to_le_bytes());
-            queries.extend(query.iter().map(|&value| value as u8));
-        }
+        let queries = in_int8(layer.queries(Kind::LanguageModel, MEASURED, 3).iter());
         std::fs::write(folder.join(format!("{classes}x{dim}-queries.bin")), queries)?;
         println!("{classes} x {dim}: error {:.2} % on what it was tuned on", 100.0 * built.expected.error);
     }
     Ok(())
+}
+
+/// Queries as the example `costs` reads them: each with its scale in front of its values.
+fn in_int8<'q>(queries: impl Iterator<Item = &'q [f32]>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (query, scale) in queries.map(rounded) {
+        bytes.extend(scale.to_le_bytes());
+        bytes.extend(query.iter().map(|&value| value as u8));
+    }
+    bytes
 }
 
 /// Queries of both kinds with the answers of [`exact`].

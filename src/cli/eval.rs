@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 use zhat::format::{FmbeKind, ModelBuf};
 use zhat::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report, TOP, stored_budget};
-use zhat::host::io::expect_writable;
 use zhat::host::{plots, with_fmbe};
 
 use super::args;
 use super::inputs::{self, LayerArgs};
-use super::output::{Table, maybe, percent, print};
+use super::output::{Table, expect_plot, maybe, percent, print};
 use super::{Failure, Outcome};
 
 /// Compare estimators with the exact answers
@@ -56,10 +55,7 @@ pub struct Eval {
 impl Eval {
     pub fn run(&self) -> Outcome {
         let methods = args::methods(&self.estimators).map_err(Failure::Usage)?;
-        if let Some(path) = &self.plot {
-            plots::expect_format(path).map_err(Failure::Usage)?;
-            expect_writable(path)?;
-        }
+        expect_plot(self.plot.as_ref())?;
         let file = inputs::model(&self.model)?;
         let layer = self.layer.read()?;
         let (classes, dim) = (file.model().classes(), file.model().dim());

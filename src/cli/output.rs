@@ -1,8 +1,12 @@
 //! Text for people: tables, sizes, shares.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
-use super::Outcome;
+use zhat::host::io::expect_writable;
+use zhat::host::plots;
+
+use super::{Failure, Outcome};
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
 pub fn print(text: &str) -> Outcome {
@@ -11,6 +15,13 @@ pub fn print(text: &str) -> Outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Whether a picture can be drawn there, if one is asked for: said before the work, not after it.
+pub fn expect_plot(path: Option<&PathBuf>) -> Outcome {
+    let Some(path) = path else { return Ok(()) };
+    plots::expect_format(path).map_err(Failure::Usage)?;
+    Ok(expect_writable(path)?)
 }
 
 /// Rows of cells in columns: the first to the left, the others to the right.

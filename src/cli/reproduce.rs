@@ -12,7 +12,7 @@ use zhat::host::reproduce::{
 };
 
 use super::inputs::name;
-use super::output::{Table, print};
+use super::output::{Table, expect_plot, print};
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
@@ -191,10 +191,7 @@ impl Reproduce {
             }
             What::Table3 { common } => common.oracle_table("table3", "", &progress, &|o| table3(o, &tick)),
             What::Figure1 { from, store, plot } => {
-                if let Some(path) = plot {
-                    plots::expect_format(path).map_err(Failure::Usage)?;
-                    expect_writable(path)?;
-                }
+                expect_plot(plot.as_ref())?;
                 store.expect("figure1")?;
                 progress.message("reading");
                 let vectors = from.read(1)?;
@@ -226,10 +223,7 @@ impl Reproduce {
                 store.finish("table4", &found, &found.grid(), &progress)
             }
             What::Growth { vectors, sizes, scale, queries, error, plot, store } => {
-                if let Some(path) = plot {
-                    plots::expect_format(path).map_err(Failure::Usage)?;
-                    expect_writable(path)?;
-                }
+                expect_plot(plot.as_ref())?;
                 store.expect("growth")?;
                 progress.message("reading");
                 let rows = sizes.iter().copied().max().unwrap_or(0);

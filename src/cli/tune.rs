@@ -6,10 +6,9 @@ use clap::Args;
 use zhat::Model;
 use zhat::host::Matrix;
 use zhat::host::evaluate::{Method, Point, sweep};
-use zhat::host::io::expect_writable;
 use zhat::host::plots::{self, Line};
 
-use super::output::{Table, maybe, percent, print};
+use super::output::{Table, expect_plot, maybe, percent, print};
 use super::progress::Progress;
 use super::{Failure, Outcome, args, eval, inputs};
 
@@ -51,10 +50,7 @@ pub struct Tune {
 impl Tune {
     pub fn run(&self) -> Outcome {
         let methods = args::methods(&self.estimators).map_err(Failure::Usage)?;
-        if let Some(path) = &self.plot {
-            plots::expect_format(path).map_err(Failure::Usage)?;
-            expect_writable(path)?;
-        }
+        expect_plot(self.plot.as_ref())?;
         let file = inputs::model(&self.model)?;
         let queries = inputs::model_queries(&self.queries, &self.model, file.model().dim())?;
         let file = eval::usable(file, &methods)?;
