@@ -81,20 +81,19 @@ pub(super) fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> Log
         for ((mass, &priority), gain) in masses.iter_mut().zip(priorities).zip(tree.gains_from(first)) {
             *mass = Log2::from_bits(priority as i32).saturating_sub(gain).saturating_add(factor).to_bits();
         }
-        let touched = touched(tree, found, first, priorities.len());
+        let mut touched = tree.touched(first, priorities.len(), &found.seen);
         let mut len = priorities.len().min(FAMILY);
-        for i in (0..len).rev() {
-            if touched >> i & 1 == 0 {
-                continue;
-            }
+        // From the last one down, so that whatever takes its place was dealt with.
+        while touched != 0 {
+            let i = (u32::BITS - 1 - touched.leading_zeros()) as usize;
+            touched &= !(1 << i);
             let whole = masses.get(i).copied().unwrap_or(0);
             if priorities.get(i).is_some_and(|&priority| priority as i32 != OPENED) {
                 let span = tree.span(first + i);
                 let seen = found.seen.count(span.first_row, span.rows);
                 far.add_part(Log2::from_bits(whole), span.rows.saturating_sub(seen) as u32, span.rows as u32);
             }
-            // The last one takes its place.
-            len -= 1;
+            len = len.saturating_sub(1);
             let last = masses.get(len).copied().unwrap_or(0);
             if let Some(place) = masses.get_mut(i) {
                 *place = last;
@@ -104,16 +103,4 @@ pub(super) fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> Log
     }
     far.add_sum(&found.overflow);
     far
-}
-
-/// A bit for each node of a family that has a row that was scored. The rows of a family are consecutive, so that one walk
-/// over them is enough.
-#[inline(never)]
-fn touched(tree: &Tree<'_>, found: &Found<'_>, first: usize, nodes: usize) -> u32 {
-    let end_of = |node: usize| {
-        let span = tree.span(node);
-        span.first_row.saturating_add(span.rows)
-    };
-    let last = first.saturating_add(nodes).saturating_sub(1);
-    found.seen.touched(tree.span(first).first_row, end_of(last), (first..=last).map(end_of))
 }

@@ -18,8 +18,13 @@ pub struct Candidate {
 
 impl Candidate {
     /// Higher scores first; equal scores in the order of the classes, so that ties fall the same way everywhere.
+    #[inline]
     fn is_before(&self, other: &Self) -> bool {
-        (self.score, other.class) > (other.score, self.class)
+        if self.score == other.score {
+            cold_path();
+            return self.class < other.class;
+        }
+        self.score > other.score
     }
 }
 
@@ -78,21 +83,19 @@ impl<'a> Top<'a> {
     #[inline(never)]
     fn insert(&mut self, model: &Model<'_>, row: usize, score: Log2) {
         let candidate = Candidate { class: model.class_of_row(row) as u32, score };
-        if self.list.len() >= self.limit {
-            match self.list.last() {
-                Some(last) if candidate.is_before(last) => self.list.pop(),
-                _ => return,
-            };
+        if self.list.len() < self.limit {
+            // There is room up to the limit, so this always finds some.
+            let _ = self.list.push(candidate);
+        } else if !self.list.last().is_some_and(|last| candidate.is_before(last)) {
+            return;
         }
-        // Full was dealt with, so this always finds room.
-        let _ = self.list.push(candidate);
-        // Up from the last place, past every candidate that it is before.
-        let mut places = self.list.iter_mut().rev();
-        if let Some(mut below) = places.next() {
-            for above in places.take_while(|above| candidate.is_before(above)) {
-                core::mem::swap(above, below);
-                below = above;
+        // Up from the last place, whoever is there, past every candidate that it is before.
+        if let Some((mut place, others)) = self.list.split_last_mut() {
+            for above in others.iter_mut().rev().take_while(|above| candidate.is_before(above)) {
+                *place = *above;
+                place = above;
             }
+            *place = candidate;
         }
         if self.list.len() >= self.limit {
             self.threshold = self.list.last().map_or(Log2::MIN, |last| last.score);

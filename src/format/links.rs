@@ -22,15 +22,13 @@ impl<'a> Links<'a> {
 
     /// The rows that `row` leads to.
     #[inline]
-    pub fn of(&self, row: usize) -> impl Iterator<Item = usize> + 'a {
+    pub fn of(&self, row: usize) -> Indices<'a> {
         let first = row.saturating_mul(self.per_row);
         let places = first..first.saturating_add(self.per_row);
-        // One of the two is empty: what the numbers are is asked once, not for each of them.
-        let (short, long) = match self.list {
-            Indices::Short(list) => (list.get(places).unwrap_or(&[]), &[][..]),
-            Indices::Long(list) => (&[][..], list.get(places).unwrap_or(&[])),
-        };
-        short.iter().map(|&row| usize::from(row)).chain(long.iter().map(|&row| row as usize))
+        match self.list {
+            Indices::Short(list) => Indices::Short(list.get(places).unwrap_or(&[])),
+            Indices::Long(list) => Indices::Long(list.get(places).unwrap_or(&[])),
+        }
     }
 
     pub(super) fn check(&self, rows: usize) -> bool {

@@ -7,26 +7,25 @@ use crate::math::Log2;
 struct Best {
     score: Log2,
     row: u32,
-    followed: bool,
 }
 
-/// The best few rows, unordered: with eight of them a scan is cheaper than keeping order.
+/// The best few rows, the best one first.
 pub(super) struct BestRows {
     list: [Best; Budget::MAX_EXPAND as usize],
     len: usize,
-    /// The place of the worst one, and what a score has to exceed to take it.
-    worst: usize,
+    /// What a score has to exceed to be among them.
     threshold: Log2,
-    waiting: bool,
+    /// A bit for each place: whether the row there is still to be followed.
+    waiting: u32,
 }
 
 impl BestRows {
     /// Room for `expand` rows.
     pub fn new(expand: u32) -> Self {
-        let none = Best { score: Log2::MIN, row: 0, followed: true };
+        let none = Best { score: Log2::MIN, row: 0 };
         let len = expand.min(Budget::MAX_EXPAND) as usize;
         let threshold = if len == 0 { Log2::MAX } else { Log2::MIN };
-        Self { list: [none; Budget::MAX_EXPAND as usize], len, worst: 0, threshold, waiting: false }
+        Self { list: [none; Budget::MAX_EXPAND as usize], len, threshold, waiting: 0 }
     }
 
     /// What a score has to exceed to be among them.
@@ -43,31 +42,71 @@ impl BestRows {
 
     #[inline(never)]
     fn insert(&mut self, row: usize, score: Log2) {
-        if let Some(place) = self.list.get_mut(self.worst) {
-            *place = Best { score, row: row as u32, followed: false };
-            self.waiting = true;
-        }
-        let mut worst = 0;
-        for (place, best) in self.list.iter().enumerate().take(self.len) {
-            if best.score < self.list[worst].score {
-                worst = place;
+        // Up from the last place, which is given up, past every row that is not better.
+        let mut at = self.len.saturating_sub(1);
+        while let Some(&above) = at.checked_sub(1).and_then(|above| self.list.get(above)) {
+            if above.score >= score {
+                break;
             }
+            self.put(at, above);
+            at -= 1;
         }
-        self.worst = worst;
-        self.threshold = self.list[worst].score;
+        self.put(at, Best { score, row: row as u32 });
+        let before = (1 << at) - 1;
+        let moved = self.waiting & before | (self.waiting & !before) << 1 | 1 << at;
+        self.waiting = moved & ((1 << self.len) - 1);
+        self.threshold = self.list.get(self.len.wrapping_sub(1)).map_or(Log2::MAX, |last| last.score);
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, best: Best) {
+        if let Some(place) = self.list.get_mut(at) {
+            *place = best;
+        }
     }
 
     /// The best row that was not followed yet; it counts as followed from now on.
+    #[inline]
     pub fn next(&mut self) -> Option<usize> {
-        if !self.waiting {
+        if self.waiting == 0 {
             return None;
         }
-        let waiting = self.list.iter_mut().take(self.len).filter(|best| !best.followed);
-        let Some(best) = waiting.max_by_key(|best| best.score) else {
-            self.waiting = false;
-            return None;
-        };
-        best.followed = true;
-        Some(best.row as usize)
+        let place = self.waiting.trailing_zeros() as usize;
+        self.waiting &= self.waiting - 1;
+        self.list.get(place).map(|best| best.row as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a plain sort after every step.
+        #[test]
+        fn the_best_that_was_not_followed_comes_next(
+            expand in 0..=8u32,
+            steps in prop::collection::vec((0..1000i32, prop::bool::ANY), 0..60),
+        ) {
+            let mut best = BestRows::new(expand);
+            // Score, row, and whether it was followed.
+            let mut truth: Vec<(i32, usize, bool)> = Vec::new();
+            for (row, (score, follow)) in steps.into_iter().enumerate() {
+                if truth.iter().any(|known| known.0 == score) {
+                    continue;
+                }
+                best.offer(row, Log2::from_bits(score));
+                truth.push((score, row, false));
+                truth.sort_by_key(|&(score, ..)| -score);
+                truth.truncate(expand as usize);
+                if follow {
+                    let next = truth.iter_mut().find(|known| !known.2);
+                    let row = next.map(|known| (known.2 = true, known.1).1);
+                    prop_assert_eq!(best.next(), row);
+                }
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::best::BestRows;
 use super::seen::masks;
 use super::{Budget, Buffers, FAMILY, Frontier, Seen, Unopened, Work};
 use crate::estimators::top::Offer;
-use crate::format::Model;
+use crate::format::{Indices, Model};
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 use crate::tree::{Spread, Tree};
@@ -57,6 +57,7 @@ pub(crate) fn best_first<'s>(
         nodes: 0,
         watch_far: budget.epsilon > 0.0,
         scores: [0; BLOCK],
+        linked: [0; BLOCK],
     };
     search.run(budget.epsilon);
     Found {
@@ -91,6 +92,8 @@ struct Search<'a, 'm, 's, T> {
     watch_far: bool,
     /// The bits of the scores of one block.
     scores: [i32; BLOCK],
+    /// The rows that links lead to.
+    linked: [u32; BLOCK],
 }
 
 impl<T: Offer> Search<'_, '_, '_, T> {
@@ -119,8 +122,13 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     /// Opens the node on top of the frontier; false, and nothing done, if there is not enough left for it.
     fn open(&mut self, next: Unopened) -> bool {
         let span = self.tree.span(next.node);
-        let new = span.rows.saturating_sub(self.seen.count(span.first_row, span.rows));
-        if self.left < if span.is_leaf() { new } else { span.children } {
+        let is_enough = if span.is_leaf() {
+            // Rows that were reached before cost nothing; they are counted only where it matters.
+            self.left >= span.rows || self.left >= span.rows - self.seen.count(span.first_row, span.rows).min(span.rows)
+        } else {
+            self.left >= span.children
+        };
+        if !is_enough {
             return false;
         }
         self.frontier.pop();
@@ -128,7 +136,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             self.far.subtract(self.tree.mass_of(next.priority, next.node));
         }
         if span.is_leaf() {
-            self.score_leaf(span.first_row, span.rows, new);
+            self.score_leaf(span.first_row, span.rows);
         } else {
             self.predict(span.first_child, span.children);
         }
@@ -140,95 +148,103 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         self.left = self.left.saturating_sub(count);
         self.nodes += count;
         for (at, count) in blocks(first, count) {
-            let Some(masses) = self.scores.get_mut(..count) else {
+            let Some(priorities) = self.scores.get_mut(..count) else {
                 return;
             };
-            self.tree.masses(at, self.query, &self.spread, masses);
-            if self.watch_far {
-                self.far.add_all(masses);
+            self.tree.priorities(at, self.query, &self.spread, priorities);
+            let fits = self.frontier.push(at, priorities);
+            if fits && !self.watch_far {
+                continue;
             }
-            self.tree.add_gains(at, masses);
-            if !self.frontier.push(at, masses) {
-                for (i, &priority) in masses.iter().enumerate() {
-                    self.overflow.add(self.tree.mass_of(Log2::from_bits(priority), at + i));
+            for (i, &priority) in priorities.iter().enumerate() {
+                let mass = self.tree.mass_of(Log2::from_bits(priority), at + i);
+                if self.watch_far {
+                    self.far.add(mass);
+                }
+                if !fits {
+                    self.overflow.add(mass);
                 }
             }
         }
     }
 
-    /// Scores the rows of a leaf, `new` of which were not reached before.
-    fn score_leaf(&mut self, first: usize, count: usize, new: usize) {
-        if new < count {
-            let mut batch = Batch::default();
-            for (word, mask) in masks(first, first.saturating_add(count).min(self.model.classes())) {
-                let mut new = self.seen.insert_word(word, mask);
-                while new != 0 {
-                    self.gather(&mut batch, 32 * word + new.trailing_zeros() as usize);
-                    new &= new - 1;
+    /// Scores the rows of a leaf that were not reached before: run by run, most often all of them at once.
+    fn score_leaf(&mut self, first: usize, count: usize) {
+        let (mut run, mut run_end) = (first, first);
+        for (word, mask) in masks(first, first.saturating_add(count).min(self.model.classes())) {
+            let mut new = self.seen.insert_word(word, mask);
+            while new != 0 {
+                let from = new.trailing_zeros();
+                let len = (new >> from).trailing_ones();
+                // Without its lowest run.
+                new &= new.wrapping_add(1 << from);
+                let start = 32 * word + from as usize;
+                // A run may go on in the next word.
+                if start != run_end {
+                    self.score_run(run, run_end);
+                    run = start;
                 }
+                run_end = start + len as usize;
             }
-            return self.score(&mut batch);
         }
-        // Most leaves: one sequential read.
-        self.seen.insert_all(first, count);
-        for (at, count) in blocks(first, count) {
+        self.score_run(run, run_end);
+    }
+
+    /// Scores the rows `first..end`: one sequential read.
+    #[inline(never)]
+    fn score_run(&mut self, first: usize, end: usize) {
+        for (at, count) in blocks(first, end.saturating_sub(first)) {
             if let Some(scores) = self.scores.get_mut(..count) {
                 self.model.rows().scores(at, self.query, scores);
-                self.take(count, |i| at + i);
+                self.take(count, |_, i| at + i);
             }
         }
     }
 
     /// Scores the rows that a row leads to, as far as the budget goes.
     fn follow_links(&mut self, row: usize) {
-        let Some(links) = self.model.links() else {
-            return;
-        };
-        let mut batch = Batch::default();
-        for linked in links.of(row) {
-            if self.left == batch.len {
-                break;
+        match self.model.links().map(|links| links.of(row)) {
+            Some(Indices::Short(links)) => links.chunks(BLOCK).for_each(|links| self.score_links(links)),
+            Some(Indices::Long(links)) => links.chunks(BLOCK).for_each(|links| self.score_links(links)),
+            None => {}
+        }
+    }
+
+    fn score_links<I: Copy + Into<u32>>(&mut self, links: &[I]) {
+        let mut len = 0;
+        for &link in links {
+            let row: u32 = link.into();
+            if len < self.left && self.seen.insert(row as usize) {
+                if let Some(place) = self.linked.get_mut(len) {
+                    *place = row;
+                }
+                len += 1;
             }
-            if self.seen.insert(linked) {
-                self.gather(&mut batch, linked);
-            }
         }
-        self.score(&mut batch);
+        self.score_linked(len);
     }
 
-    /// Takes a row into the batch.
+    /// Scores the first so many of the linked rows.
+    fn score_linked(&mut self, count: usize) {
+        let linked = self.linked.get(..count).unwrap_or(&[]);
+        self.model.rows().scores_of(linked, self.query, &mut self.scores);
+        self.take(count, |search, i| search.linked.get(i).map_or(0, |&row| row as usize));
+    }
+
+    /// Counts the first scores of the block in; `row_of` says whose they are.
     #[inline]
-    fn gather(&mut self, batch: &mut Batch, row: usize) {
-        if batch.len == BLOCK {
-            self.score(batch);
-        }
-        if let Some(place) = batch.rows.get_mut(batch.len) {
-            *place = row as u32;
-            batch.len += 1;
-        }
-    }
-
-    /// Scores the batch, two rows for each load of the query, and empties it.
-    fn score(&mut self, batch: &mut Batch) {
-        let rows = batch.rows.get(..batch.len).unwrap_or(&[]);
-        self.model.rows().scores_of(rows, self.query, &mut self.scores);
-        self.take(rows.len(), |i| rows.get(i).map_or(0, |&row| row as usize));
-        batch.len = 0;
-    }
-
-    /// Counts the first scores of the block in, which are of these rows.
-    #[inline]
-    fn take(&mut self, count: usize, row_of: impl Fn(usize) -> usize) {
+    fn take(&mut self, count: usize, row_of: impl Fn(&Self, usize) -> usize) {
         self.left = self.left.saturating_sub(count);
         self.rows += count;
         let scores = self.scores.get(..count).unwrap_or(&[]);
         self.near.add_all(scores);
-        for (i, &bits) in scores.iter().enumerate() {
-            let score = Log2::from_bits(bits);
+        for i in 0..scores.len() {
+            let score = Log2::from_bits(self.scores.get(i).copied().unwrap_or(i32::MIN));
             if score >= self.threshold {
                 cold_path();
-                self.best.offer(row_of(i), score);
-                self.top.offer(self.model, row_of(i), score);
+                let row = row_of(self, i);
+                self.best.offer(row, score);
+                self.top.offer(self.model, row, score);
                 self.threshold = self.best.threshold().min(self.top.threshold());
             }
         }
@@ -239,10 +255,4 @@ impl<T: Offer> Search<'_, '_, '_, T> {
 fn blocks(first: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
     let end = first.saturating_add(count);
     (first..end).step_by(BLOCK).map(move |at| (at, BLOCK.min(end - at)))
-}
-
-#[derive(Default)]
-struct Batch {
-    rows: [u32; BLOCK],
-    len: usize,
 }

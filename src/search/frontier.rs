@@ -58,13 +58,10 @@ impl<'a> Frontier<'a> {
         else {
             return false;
         };
-        let (mut best, mut place) = (OPENED, 0);
-        for (i, (word, &priority)) in places.iter_mut().zip(priorities).enumerate() {
+        for (word, &priority) in places.iter_mut().zip(priorities) {
             *word = priority as u32;
-            if priority > best {
-                (best, place) = (priority, i);
-            }
         }
+        let (best, place) = best_of(places);
         let head: &mut [u32; HEAD] = head;
         *head = [first as u32, priorities.len() as u32, place as u32];
         self.used = end;
@@ -101,12 +98,7 @@ impl<'a> Frontier<'a> {
         if let Some(opened) = places.get_mut(head[2] as usize) {
             *opened = OPENED as u32;
         }
-        let (mut best, mut place) = (OPENED, 0);
-        for (i, &word) in places.iter().enumerate() {
-            if word as i32 > best {
-                (best, place) = (word as i32, i);
-            }
-        }
+        let (best, place) = best_of(places);
         head[2] = place as u32;
         if best > OPENED {
             self.sink(Entry { priority: best, family });
@@ -191,6 +183,45 @@ impl<'a> Frontier<'a> {
         if let Some(place) = entries.get_mut(last.wrapping_sub(at + 1)) {
             *place = [entry.priority as u32, entry.family];
         }
+    }
+}
+
+/// The best priority of a family, and the first place that has it.
+fn best_of(priorities: &[u32]) -> (i32, usize) {
+    let (mut best, mut place) = (OPENED, 0);
+    // Four at a time, since few are better than all before them.
+    let (fours, rest) = priorities.as_chunks::<4>();
+    let mut at = 0;
+    for &four in fours {
+        let [a, b, c, d] = four.map(|number| number as i32);
+        let most = a.max(b).max(c.max(d));
+        if most > best {
+            (best, place) = (most, at + place_of(most, &four));
+        }
+        at += 4;
+    }
+    for &number in rest {
+        if number as i32 > best {
+            (best, place) = (number as i32, at);
+        }
+        at += 1;
+    }
+    (best, place)
+}
+
+/// By itself, so that the loop around it stays small.
+#[cold]
+#[inline(never)]
+fn place_of(priority: i32, four: &[u32; 4]) -> usize {
+    let [a, b, c, _] = four.map(|number| number as i32 == priority);
+    if a {
+        0
+    } else if b {
+        1
+    } else if c {
+        2
+    } else {
+        3
     }
 }
 

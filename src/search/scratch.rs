@@ -35,7 +35,11 @@ impl<const WORDS: usize, const ROOM: usize> Scratch<WORDS, ROOM> {
     /// [`Scratch::buffers`], if there is a bit for each of the model's rows.
     pub(crate) fn buffers_for(&mut self, model: &Model<'_>) -> Result<Buffers<'_>, Error> {
         let needed = seen_words(model.classes());
-        if WORDS < needed { Err(Error::Capacity(needed as u32)) } else { Ok(self.buffers()) }
+        // No more than needed: every search clears it.
+        match self.seen.get_mut(..needed) {
+            Some(seen) => Ok(Buffers { seen, frontier: &mut self.frontier }),
+            None => Err(Error::Capacity(needed as u32)),
+        }
     }
 
     /// The parts, without their sizes: the search is compiled once, not once for each size.

@@ -22,13 +22,6 @@ impl<'a> Seen<'a> {
         new
     }
 
-    /// Adds the rows `first..first + count`.
-    pub fn insert_all(&mut self, first: usize, count: usize) {
-        for (word, mask) in masks(first, first.saturating_add(count)) {
-            self.insert_word(word, mask);
-        }
-    }
-
     /// Adds rows of one word; returns those that were not there.
     #[inline]
     pub fn insert_word(&mut self, word: usize, mask: u32) -> u32 {
@@ -74,8 +67,8 @@ impl<'a> Seen<'a> {
         (whole + self.ones_below(end)).saturating_sub(self.ones_below(first))
     }
 
-    /// Which of up to 32 ranges that follow one another have a row in the set: a bit for each. They start at `first`, end
-    /// one behind the other at `ends`, and all before `limit`.
+    /// Which of up to 32 ranges of rows that follow one another have a row in the set: a bit for each. The first starts at
+    /// `first`, and they end at `ends`, all before `limit`.
     #[inline]
     pub fn touched(&self, first: usize, limit: usize, mut ends: impl Iterator<Item = usize>) -> u32 {
         let words = self.0.get(..limit.div_ceil(32)).unwrap_or(self.0);
@@ -83,16 +76,26 @@ impl<'a> Seen<'a> {
         let Some(mut end) = ends.next() else {
             return 0;
         };
-        let mut word = first / 32;
-        let mut from = u32::MAX << (first % 32);
+        let mut row = first;
         // From one row in the set to the next, a range that has one being left at once.
-        while let Some(&bits) = words.get(word) {
-            let bits = bits & from;
+        loop {
+            let mut rest = words.get(row / 32..).unwrap_or(&[]).iter();
+            let Some(word) = rest.next() else {
+                return touched;
+            };
+            let mut bits = word >> (row % 32);
             if bits == 0 {
-                (word, from) = (word + 1, u32::MAX);
-                continue;
+                row &= !31;
+                loop {
+                    row += 32;
+                    match rest.next() {
+                        Some(0) => {}
+                        Some(&word) => break bits = word,
+                        None => return touched,
+                    }
+                }
             }
-            let row = 32 * word + bits.trailing_zeros() as usize;
+            row += bits.trailing_zeros() as usize;
             while end <= row {
                 let Some(next) = ends.next() else {
                     return touched;
@@ -100,16 +103,20 @@ impl<'a> Seen<'a> {
                 (end, bit) = (next, bit << 1);
             }
             touched |= bit;
-            (word, from) = (end / 32, u32::MAX << (end % 32));
+            row = end;
         }
-        touched
     }
 
     /// How many of the rows of a row's word are in the set that come before it.
     #[inline]
     fn ones_below(&self, row: usize) -> usize {
+        ones(self.bits_below(row))
+    }
+
+    #[inline]
+    fn bits_below(&self, row: usize) -> u32 {
         let word = self.0.get(row / 32).copied().unwrap_or(0);
-        ones(word & !(u32::MAX << (row % 32)))
+        word & !(u32::MAX << (row % 32))
     }
 }
 
@@ -156,12 +163,10 @@ mod tests {
             }
         }
         let lengths = [3, 20, 9, 40, 0, 1, 27, 60];
-        let mut row = 0;
-        let mut end = 0;
-        let touched = seen.touched(0, 160, lengths.iter().map(|length| (end += length, end).1));
-        for (i, length) in lengths.into_iter().enumerate() {
-            assert_eq!(touched >> i & 1 == 1, seen.count(row, length) > 0, "{row} + {length}");
-            row += length;
+        let ends: Vec<usize> = (1..=lengths.len()).map(|n| lengths[..n].iter().sum()).collect();
+        let touched = seen.touched(0, 160, ends.iter().copied());
+        for (i, (&end, length)) in ends.iter().zip(lengths).enumerate() {
+            assert_eq!(touched >> i & 1 == 1, seen.count(end - length, length) > 0, "{length} up to {end}");
         }
         for (first, count) in [(0, 160), (1, 159), (30, 5), (33, 90), (5, 0)] {
             let left: Vec<usize> = (first..first + count).filter(|row| !rows.contains(row)).collect();

@@ -24,6 +24,7 @@ use crate::Error;
 use crate::format::Indices;
 use crate::math::Log2;
 use crate::rows::{Query, RowTable};
+use crate::search::Seen;
 
 /// The tree of a model.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +85,18 @@ impl<'a> Tree<'a> {
         Span::read(&self.spans, node)
     }
 
+    /// A bit for each of up to 32 children of a node, or nodes at the top, that has a row in the set: `first` and those
+    /// behind it. Their rows are consecutive, so that one walk over them is enough.
+    #[inline(never)]
+    pub(crate) fn touched(&self, first: usize, count: usize, rows: &Seen<'_>) -> u32 {
+        let last = self.span(first.saturating_add(count).wrapping_sub(1));
+        let (start, limit) = (self.span(first).first_row, last.first_row.saturating_add(last.rows));
+        match self.spans {
+            Indices::Short(list) => rows.touched(start, limit, Span::ends(list, first, count)),
+            Indices::Long(list) => rows.touched(start, limit, Span::ends(list, first, count)),
+        }
+    }
+
     /// Whether the file says what is certain about the nodes.
     pub fn has_bounds(&self) -> bool {
         self.bounds.is_some()
@@ -99,20 +112,13 @@ impl<'a> Tree<'a> {
         self.form.of(query)
     }
 
-    /// The log-masses of the nodes from `first` on, as the bits of [`Log2`]s.
-    pub(crate) fn masses(&self, first: usize, query: &Query, spread: &Spread, masses: &mut [i32]) {
-        self.nodes.scores(first, query, masses);
-        for (mass, &numbers) in masses.iter_mut().zip(self.spreads.get(first..).unwrap_or(&[])) {
-            *mass = mass.saturating_add(spread.of_node(numbers).to_bits());
-        }
-    }
-
-    /// From the log-masses of the nodes from `first` on to their places in the frontier: adds what their uncertainty makes
-    /// opening them worth.
-    #[inline]
-    pub(crate) fn add_gains(&self, first: usize, masses: &mut [i32]) {
-        for (mass, gain) in masses.iter_mut().zip(self.gains_from(first)) {
-            *mass = mass.saturating_add(gain.to_bits());
+    /// The priorities of the nodes from `first` on, as the bits of [`Log2`]s: their log-masses, and what their uncertainty
+    /// makes opening them worth.
+    pub(crate) fn priorities(&self, first: usize, query: &Query, spread: &Spread, priorities: &mut [i32]) {
+        self.nodes.scores(first, query, priorities);
+        let spreads = self.spreads.get(first..).unwrap_or(&[]);
+        for ((number, &numbers), gain) in priorities.iter_mut().zip(spreads).zip(self.gains_from(first)) {
+            *number = number.saturating_add(spread.of_node(numbers).to_bits()).saturating_add(gain.to_bits());
         }
     }
 
