@@ -1,8 +1,9 @@
 //! Moments: the rows that the search scored, and every unopened node by its prediction. The default.
 //!
 //! Ẑ = Σ_near 2^s + α·Σ_far 2^L, with L the node's predicted log-mass (see [`tree`](crate::tree)) and α the factor
-//! that the builder fitted. A node some of whose rows were reached by links adds only the share of the others.
-//! Costs what the budget says, and one exponential for each row scored and each node left.
+//! that the builder fitted. Rows that links reached in a node that was not opened count twice, once in its prediction: on
+//! average α makes up for it. (Taking them off node by node lowered errors by up to 1.5 % of themselves where it was tried, and
+//! took a tenth of all instructions.) Costs what the budget says, and one exponential for each row scored and each node left.
 
 use super::Estimate;
 use super::top::{Nothing, Offer};
@@ -11,7 +12,7 @@ use crate::format::Model;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 pub(crate) use crate::search::Found;
-use crate::search::{Budget, Buffers, FAMILY, OPENED, Scratch, Work, best_first};
+use crate::search::{Budget, Buffers, FAMILY, Scratch, Work, best_first, priority_of};
 use crate::tree::Tree;
 
 /// Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
@@ -73,33 +74,17 @@ pub(crate) fn fields(
 
 /// Σ over the unopened nodes.
 pub(super) fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> LogSum {
+    if found.frontier.peek().is_none() {
+        return found.overflow;
+    }
     let mut far = LogSum::new();
     let mut masses = [0; FAMILY];
-    for (first, priorities) in found.frontier.families() {
-        // First all of them, then those are taken out of which a row was scored. (An inner node that was opened without
-        // that has a mass of next to nothing here, since its priority is gone.)
-        for ((mass, &priority), gain) in masses.iter_mut().zip(priorities).zip(tree.gains_from(first)) {
-            *mass = Log2::from_bits(priority as i32).saturating_sub(gain).saturating_add(factor).to_bits();
+    for (first, words) in found.frontier.families() {
+        // A node that was opened has a mass of next to nothing here, since its priority is gone.
+        for ((mass, &word), gain) in masses.iter_mut().zip(words).zip(tree.gains_from(first)) {
+            *mass = priority_of(word as i32).saturating_sub(gain).saturating_add(factor).to_bits();
         }
-        let mut touched = tree.touched(first, priorities.len(), &found.seen);
-        let mut len = priorities.len().min(FAMILY);
-        // From the last one down, so that whatever takes its place was dealt with.
-        while touched != 0 {
-            let i = (u32::BITS - 1 - touched.leading_zeros()) as usize;
-            touched &= !(1 << i);
-            let whole = masses.get(i).copied().unwrap_or(0);
-            if priorities.get(i).is_some_and(|&priority| priority as i32 != OPENED) {
-                let span = tree.span(first + i);
-                let seen = found.seen.count(span.first_row, span.rows);
-                far.add_part(Log2::from_bits(whole), span.rows.saturating_sub(seen) as u32, span.rows as u32);
-            }
-            len = len.saturating_sub(1);
-            let last = masses.get(len).copied().unwrap_or(0);
-            if let Some(place) = masses.get_mut(i) {
-                *place = last;
-            }
-        }
-        far.add_all(masses.get(..len).unwrap_or(&[]));
+        far.add_all(masses.get(..words.len()).unwrap_or(&[]));
     }
     far.add_sum(&found.overflow);
     far

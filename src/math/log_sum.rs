@@ -75,18 +75,6 @@ impl LogSum {
         self
     }
 
-    /// Adds the share `part` of `whole` of 2^`term`.
-    pub fn add_part(&mut self, term: Log2, part: u32, whole: u32) {
-        if part >= whole {
-            return self.add(term);
-        }
-        // In float: IEEE division is the same everywhere, and a 64-bit one takes hundreds of instructions.
-        let share = (part as f32 / whole as f32 * (1u32 << 31) as f32) as u32;
-        // A term has 57 bits: its upper 32 take part in the product.
-        self.mantissa += ((self.align(term) >> 25) * u64::from(share)) >> 6;
-        self.renormalise();
-    }
-
     /// Takes 2^`term` off again; what was never there leaves zero, not less.
     pub fn subtract(&mut self, term: Log2) {
         let aligned = self.align(term);
@@ -319,17 +307,6 @@ mod tests {
         assert_eq!(sum.share(Log2::from_nats(80.0)), 1.0);
         assert!(sum.share(Log2::from_nats(0.0)) < 2e-35);
         assert!((sum.ln() - 80.0).abs() < 1e-4);
-    }
-
-    #[test]
-    fn parts_of_a_term_add_up_to_it() {
-        for whole in [1u32, 3, 16, 70_000, 3_000_000] {
-            let part = whole / 3;
-            let mut sum = LogSum::new();
-            sum.add_part(Log2::from_nats(2.5), part, whole);
-            sum.add_part(Log2::from_nats(2.5), whole - part, whole);
-            assert!((sum.ln() - 2.5).abs() < 1e-4, "{whole}: {}", sum.ln());
-        }
     }
 
     #[test]

@@ -148,16 +148,19 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         self.left = self.left.saturating_sub(count);
         self.nodes += count;
         for (at, count) in blocks(first, count) {
-            let Some(priorities) = self.scores.get_mut(..count) else {
-                return;
-            };
-            self.tree.priorities(at, self.query, &self.spread, priorities);
-            let fits = self.frontier.push(at, priorities);
-            if fits && !self.watch_far {
+            let (tree, query, spread) = (self.tree, self.query, &self.spread);
+            let fill = |places: &mut [i32]| tree.priorities(at, query, spread, places);
+            if !self.watch_far && self.frontier.push(at, count, fill) {
                 continue;
             }
+            // Their masses are of interest, too.
+            let priorities = self.scores.get_mut(..count).unwrap_or(&mut []);
+            fill(priorities);
+            let copy =
+                |places: &mut [i32]| places.iter_mut().zip(&*priorities).for_each(|(place, &from)| *place = from);
+            let fits = self.watch_far && self.frontier.push(at, count, copy);
             for (i, &priority) in priorities.iter().enumerate() {
-                let mass = self.tree.mass_of(Log2::from_bits(priority), at + i);
+                let mass = tree.mass_of(Log2::from_bits(priority), at + i);
                 if self.watch_far {
                     self.far.add(mass);
                 }

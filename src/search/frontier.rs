@@ -4,19 +4,22 @@
 //! of the file, and only families are kept in a heap, each by its best child: a child costs one word and two or three
 //! instructions, where a heap of nodes would take two words and a walk through it.
 //!
-//! One piece of memory holds both. Families grow from its start: the first node, how many there are, the place of the best
-//! one, then a priority for each, [`OPENED`] once it was opened. The heap grows from its end: for each family the priority
-//! of its best child and where the family starts.
+//! One piece of memory holds both. Families grow from its start: the first node, how many there are, then a priority for
+//! each, [`OPENED`] once it was opened. The heap grows from its end: for each family the priority of its best child and
+//! where the family starts. The lowest five bits of a priority, far below what predictions are good for, say which child it
+//! is: to find the best one is then to find the largest number.
 
 use crate::math::Log2;
 
-/// Words of a family besides its priorities: three before them, two in the heap.
-const HEAD: usize = 3;
+/// Words of a family besides its priorities: two before them, two in the heap.
+const HEAD: usize = 2;
 const ENTRY: usize = 2;
-/// The most nodes that are put in together: a bit for each fits a word.
+/// The most nodes that are put in together.
 pub(crate) const FAMILY: usize = 32;
+/// The bits of a priority that say which child it is.
+const PLACE: i32 = FAMILY as i32 - 1;
 /// The priority of a node that was opened, or that holds nothing.
-pub(crate) const OPENED: i32 = i32::MIN;
+const OPENED: i32 = i32::MIN;
 
 /// An unopened node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,30 +49,35 @@ impl<'a> Frontier<'a> {
         self.used + ENTRY * self.families().count()
     }
 
-    /// Puts the nodes from `first` on into the frontier, the bits of their priorities given; false, and nothing done, if
-    /// there is no room for them.
-    pub fn push(&mut self, first: usize, priorities: &[i32]) -> bool {
-        let end = self.used + HEAD + priorities.len();
-        if priorities.len() > FAMILY || end + ENTRY * (self.waiting + 1) > self.words.len() {
+    /// Puts `count` nodes from `first` on into the frontier; `fill` writes the bits of their priorities. False, and nothing
+    /// done, if there is no room for them.
+    #[inline]
+    pub fn push(&mut self, first: usize, count: usize, fill: impl FnOnce(&mut [i32])) -> bool {
+        let start = self.used;
+        let end = start + HEAD + count;
+        if count > FAMILY || end + ENTRY * (self.waiting + 1) > self.words.len() {
             return false;
         }
-        let start = self.used;
         let Some((head, places)) = self.words.get_mut(start..end).and_then(|family| family.split_first_chunk_mut())
         else {
             return false;
         };
-        for (word, &priority) in places.iter_mut().zip(priorities) {
-            *word = priority as u32;
-        }
-        let (best, place) = best_of(places);
         let head: &mut [u32; HEAD] = head;
-        *head = [first as u32, priorities.len() as u32, place as u32];
+        *head = [first as u32, count as u32];
+        let places = bytemuck::try_cast_slice_mut(places).unwrap_or(&mut []);
+        fill(places);
         self.used = end;
+        let best = number(places);
+        self.enter(start, best);
+        true
+    }
+
+    /// Puts a family of which this is the best priority into the heap.
+    fn enter(&mut self, family: usize, best: i32) {
         if best > OPENED {
             self.waiting += 1;
-            self.rise(self.waiting - 1, Entry { priority: best, family: start as u32 });
+            self.rise(self.waiting - 1, Entry { priority: best, family: family as u32 });
         }
-        true
     }
 
     /// The node that is most worth opening.
@@ -79,8 +87,8 @@ impl<'a> Frontier<'a> {
             return None;
         }
         let Entry { priority, family } = self.entry(0);
-        let [first, _, place] = self.head(family as usize)?;
-        Some(Unopened { priority: Log2::from_bits(priority), node: (first + place) as usize })
+        let first = *self.words.get(family as usize)?;
+        Some(Unopened { priority: priority_of(priority), node: first as usize + place_of(priority) })
     }
 
     /// Takes out the node that [`Frontier::peek`] shows.
@@ -88,18 +96,17 @@ impl<'a> Frontier<'a> {
         if self.waiting == 0 {
             return;
         }
-        let Entry { family, .. } = self.entry(0);
+        let Entry { family, priority } = self.entry(0);
         let start = family as usize;
         let Some((head, rest)) = self.words.get_mut(start..self.used).and_then(|w| w.split_first_chunk_mut::<HEAD>())
         else {
             return;
         };
         let places = rest.get_mut(..head[1] as usize).unwrap_or(&mut []);
-        if let Some(opened) = places.get_mut(head[2] as usize) {
+        if let Some(opened) = places.get_mut(place_of(priority)) {
             *opened = OPENED as u32;
         }
-        let (best, place) = best_of(places);
-        head[2] = place as u32;
+        let best = places.iter().fold(OPENED, |best, &word| best.max(word as i32));
         if best > OPENED {
             self.sink(Entry { priority: best, family });
         } else {
@@ -111,12 +118,12 @@ impl<'a> Frontier<'a> {
     /// All unopened nodes, in the order in which they were put in.
     pub fn iter(&self) -> impl Iterator<Item = Unopened> {
         self.families().flat_map(|(first, priorities)| {
-            let nodes = priorities.iter().enumerate().filter(|&(_, &priority)| priority as i32 != OPENED);
-            nodes.map(move |(i, &priority)| Unopened { priority: Log2::from_bits(priority as i32), node: first + i })
+            let nodes = priorities.iter().enumerate().filter(|&(_, &word)| word as i32 != OPENED);
+            nodes.map(move |(i, &word)| Unopened { priority: priority_of(word as i32), node: first + i })
         })
     }
 
-    /// The families: the first node, and the bits of the priorities, [`OPENED`] ones among them.
+    /// The families: the first node, and the words that [`priority_of`] takes; a node that was opened has next to nothing.
     #[inline]
     pub fn families(&self) -> impl Iterator<Item = (usize, &[u32])> {
         let mut rest = self.words.get(..self.used).unwrap_or(&[]);
@@ -126,10 +133,6 @@ impl<'a> Frontier<'a> {
             rest = next;
             Some((head[0] as usize, priorities))
         })
-    }
-
-    fn head(&self, start: usize) -> Option<[u32; HEAD]> {
-        self.words.get(start..)?.first_chunk().copied()
     }
 
     /// Moves an entry up from a place at the bottom of the heap.
@@ -186,43 +189,28 @@ impl<'a> Frontier<'a> {
     }
 }
 
-/// The best priority of a family, and the first place that has it.
-fn best_of(priorities: &[u32]) -> (i32, usize) {
-    let (mut best, mut place) = (OPENED, 0);
-    // Four at a time, since few are better than all before them.
-    let (fours, rest) = priorities.as_chunks::<4>();
-    let mut at = 0;
-    for &four in fours {
-        let [a, b, c, d] = four.map(|number| number as i32);
-        let most = a.max(b).max(c.max(d));
-        if most > best {
-            (best, place) = (most, at + place_of(most, &four));
-        }
-        at += 4;
+/// Lets each priority say which child it is, and returns the best one.
+#[inline(never)]
+fn number(priorities: &mut [i32]) -> i32 {
+    let (mut best, mut place) = (OPENED, PLACE);
+    for priority in priorities {
+        // The first one is the best of equals.
+        *priority = *priority & !PLACE | place;
+        best = best.max(*priority);
+        place -= 1;
     }
-    for &number in rest {
-        if number as i32 > best {
-            (best, place) = (number as i32, at);
-        }
-        at += 1;
-    }
-    (best, place)
+    best
 }
 
-/// By itself, so that the loop around it stays small.
-#[cold]
-#[inline(never)]
-fn place_of(priority: i32, four: &[u32; 4]) -> usize {
-    let [a, b, c, _] = four.map(|number| number as i32 == priority);
-    if a {
-        0
-    } else if b {
-        1
-    } else if c {
-        2
-    } else {
-        3
-    }
+/// The priority without the number of its child.
+#[inline]
+pub(crate) fn priority_of(word: i32) -> Log2 {
+    Log2::from_bits(word & !PLACE)
+}
+
+#[inline]
+fn place_of(word: i32) -> usize {
+    (PLACE - (word & PLACE)) as usize
 }
 
 /// An entry of the heap: the priority of a family's best child, and where the family starts.
@@ -238,10 +226,14 @@ mod tests {
 
     use super::*;
 
+    fn push(frontier: &mut Frontier<'_>, first: usize, family: &[i32]) -> bool {
+        frontier.push(first, family.len(), |places| places.copy_from_slice(family))
+    }
+
     proptest! {
         #[test]
         fn nodes_come_out_in_the_order_of_their_priorities(
-            families in prop::collection::vec(prop::collection::vec(-50..50i32, 1..9), 1..30),
+            families in prop::collection::vec(prop::collection::vec((-50..50i32).prop_map(|x| x * 32), 1..9), 1..30),
             pops in 0..40usize,
         ) {
             let mut words = [0; 400];
@@ -249,7 +241,7 @@ mod tests {
             let mut truth = Vec::new();
             let mut first = 0;
             for family in &families {
-                prop_assert!(frontier.push(first, family));
+                prop_assert!(push(&mut frontier, first, family));
                 truth.extend(family.iter().enumerate().map(|(i, &priority)| (priority, first + i)));
                 first += family.len();
                 // Openings in between, as a search does them.
@@ -273,15 +265,15 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_and_changes_nothing() {
-        let mut words = [0; 12];
+        let mut words = [0; 11];
         let mut frontier = Frontier::new(&mut words);
         assert!(frontier.peek().is_none());
         frontier.pop();
-        assert!(!frontier.push(0, &[0; 8]));
-        assert!(frontier.push(0, &[1, 2, 3]));
-        assert_eq!(frontier.room(), 8);
-        assert!(!frontier.push(3, &[9]));
-        assert_eq!(frontier.peek(), Some(Unopened { priority: Log2::from_bits(3), node: 2 }));
+        assert!(!push(&mut frontier, 0, &[0; 8]));
+        assert!(push(&mut frontier, 0, &[32, 64, 96]));
+        assert_eq!(frontier.room(), 7);
+        assert!(!push(&mut frontier, 3, &[9]));
+        assert_eq!(frontier.peek(), Some(Unopened { priority: Log2::from_bits(96), node: 2 }));
         assert_eq!(frontier.iter().count(), 3);
     }
 }

@@ -18,7 +18,7 @@ mod seen;
 pub(crate) use best_first::{Found, best_first};
 pub use budget::{Budget, Work};
 pub(crate) use certain_top::certain_top;
-pub(crate) use frontier::{FAMILY, Frontier, OPENED, Unopened};
+pub(crate) use frontier::{FAMILY, Frontier, Unopened, priority_of};
 pub(crate) use scratch::Buffers;
 pub use scratch::{Scratch, seen_words};
 pub(crate) use seen::Seen;

@@ -9,7 +9,7 @@ pub const fn seen_words(classes: usize) -> usize {
 }
 
 /// The memory of a search: `WORDS` is [`seen_words`] of the number of classes, `ROOM` the words for nodes that were
-/// predicted: one for each, and five for each node whose children they are. The model file and `zhat inspect` say how many
+/// predicted: one for each, and four for each node whose children they are. The model file and `zhat inspect` say how many
 /// are enough.
 ///
 /// A frontier that is full still gives a right answer: nodes that do not fit stay predictions and are not opened.

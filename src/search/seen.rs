@@ -67,56 +67,11 @@ impl<'a> Seen<'a> {
         (whole + self.ones_below(end)).saturating_sub(self.ones_below(first))
     }
 
-    /// Which of up to 32 ranges of rows that follow one another have a row in the set: a bit for each. The first starts at
-    /// `first`, and they end at `ends`, all before `limit`.
-    #[inline]
-    pub fn touched(&self, first: usize, limit: usize, mut ends: impl Iterator<Item = usize>) -> u32 {
-        let words = self.0.get(..limit.div_ceil(32)).unwrap_or(self.0);
-        let (mut touched, mut bit) = (0, 1u32);
-        let Some(mut end) = ends.next() else {
-            return 0;
-        };
-        let mut row = first;
-        // From one row in the set to the next, a range that has one being left at once.
-        loop {
-            let mut rest = words.get(row / 32..).unwrap_or(&[]).iter();
-            let Some(word) = rest.next() else {
-                return touched;
-            };
-            let mut bits = word >> (row % 32);
-            if bits == 0 {
-                row &= !31;
-                loop {
-                    row += 32;
-                    match rest.next() {
-                        Some(0) => {}
-                        Some(&word) => break bits = word,
-                        None => return touched,
-                    }
-                }
-            }
-            row += bits.trailing_zeros() as usize;
-            while end <= row {
-                let Some(next) = ends.next() else {
-                    return touched;
-                };
-                (end, bit) = (next, bit << 1);
-            }
-            touched |= bit;
-            row = end;
-        }
-    }
-
     /// How many of the rows of a row's word are in the set that come before it.
     #[inline]
     fn ones_below(&self, row: usize) -> usize {
-        ones(self.bits_below(row))
-    }
-
-    #[inline]
-    fn bits_below(&self, row: usize) -> u32 {
         let word = self.0.get(row / 32).copied().unwrap_or(0);
-        word & !(u32::MAX << (row % 32))
+        ones(word & !(u32::MAX << (row % 32)))
     }
 }
 
@@ -161,12 +116,6 @@ mod tests {
                 let truth = rows.iter().filter(|&&row| (first..first + count).contains(&row)).count();
                 assert_eq!(seen.count(first, count), truth, "{first} + {count}");
             }
-        }
-        let lengths = [3, 20, 9, 40, 0, 1, 27, 60];
-        let ends: Vec<usize> = (1..=lengths.len()).map(|n| lengths[..n].iter().sum()).collect();
-        let touched = seen.touched(0, 160, ends.iter().copied());
-        for (i, (&end, length)) in ends.iter().zip(lengths).enumerate() {
-            assert_eq!(touched >> i & 1 == 1, seen.count(end - length, length) > 0, "{length} up to {end}");
         }
         for (first, count) in [(0, 160), (1, 159), (30, 5), (33, 90), (5, 0)] {
             let left: Vec<usize> = (first..first + count).filter(|row| !rows.contains(row)).collect();

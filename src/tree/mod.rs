@@ -24,7 +24,6 @@ use crate::Error;
 use crate::format::Indices;
 use crate::math::Log2;
 use crate::rows::{Query, RowTable};
-use crate::search::Seen;
 
 /// The tree of a model.
 #[derive(Clone, Copy, Debug)]
@@ -83,18 +82,6 @@ impl<'a> Tree<'a> {
     #[inline]
     pub fn span(&self, node: usize) -> Span {
         Span::read(&self.spans, node)
-    }
-
-    /// A bit for each of up to 32 children of a node, or nodes at the top, that has a row in the set: `first` and those
-    /// behind it. Their rows are consecutive, so that one walk over them is enough.
-    #[inline(never)]
-    pub(crate) fn touched(&self, first: usize, count: usize, rows: &Seen<'_>) -> u32 {
-        let last = self.span(first.saturating_add(count).wrapping_sub(1));
-        let (start, limit) = (self.span(first).first_row, last.first_row.saturating_add(last.rows));
-        match self.spans {
-            Indices::Short(list) => rows.touched(start, limit, Span::ends(list, first, count)),
-            Indices::Long(list) => rows.touched(start, limit, Span::ends(list, first, count)),
-        }
     }
 
     /// Whether the file says what is certain about the nodes.

@@ -31,14 +31,6 @@ impl Span {
         Self { first_row, rows, first_child, children }
     }
 
-    /// Where the rows of consecutive nodes end.
-    #[inline]
-    pub(crate) fn ends<I: Copy + Into<u32>>(list: &[I], first: usize, count: usize) -> impl Iterator<Item = usize> {
-        let spans = list.as_chunks::<{ Self::FIELDS }>().0.get(first..).unwrap_or(&[]);
-        let spans = spans.get(..count).unwrap_or(spans);
-        spans.iter().map(|&[first, rows, ..]| first.into().wrapping_add(rows.into()) as usize)
-    }
-
     /// The fields in the order of the file.
     #[cfg(feature = "std")]
     pub(crate) fn fields(&self) -> [usize; Self::FIELDS] {
