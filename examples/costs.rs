@@ -146,9 +146,9 @@ fn run() -> Result<(), &'static str> {
 /// How many of a query's instructions are dot products: as many as the kernel takes for as many rows.
 fn share_of_dots(rows: u64, stride: usize, all: u64) {
     const ROWS: usize = 32;
-    static WEIGHTS: Aligned<[i8; ROWS * DIM]> = Aligned([3; ROWS * DIM]);
+    static WEIGHTS: Aligned<[i16; ROWS * DIM / 2]> = Aligned([3; ROWS * DIM / 2]);
     let query = Aligned([5_i16; DIM]);
-    let (weights, query) = (WEIGHTS.0.get(..ROWS * stride).unwrap_or(&[]), query.0.get(..stride).unwrap_or(&[]));
+    let (weights, query) = (WEIGHTS.0.get(..ROWS * stride / 2).unwrap_or(&[]), query.0.get(..stride).unwrap_or(&[]));
     let mut dots = [0; ROWS];
     let ((), counted) = support::instructions_of(|| {
         for _ in 0..ROWS {

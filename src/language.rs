@@ -96,11 +96,12 @@ impl<'a> Context<'a> {
         let mut sums = [0.0; WIDTH];
         for (&word, weights) in words.iter().zip(self.weights.chunks_exact(WIDTH.max(1))) {
             let row = model.row_of_class(word).ok_or(Error::NoSuchClass)?;
-            let values = model.rows().values(row);
             let scale = model.row_scale(row);
+            let mut values = [0.0; DIM];
+            values.iter_mut().zip(model.rows().weights(row)).for_each(|(value, w)| *value = f32::from(w) * scale);
             for (sums, weights) in sums.chunks_exact_mut(DIM.max(1)).zip(weights.chunks_exact(DIM.max(1))) {
-                for ((sum, weight), &value) in sums.iter_mut().zip(weights).zip(values) {
-                    *sum += weight * (f32::from(value) * scale);
+                for ((sum, weight), value) in sums.iter_mut().zip(weights).zip(values) {
+                    *sum += weight * value;
                 }
             }
         }

@@ -17,7 +17,7 @@ fn scores(model: &Model<'_>, query: &[f32]) -> Vec<f64> {
     (0..model.classes())
         .map(|row| {
             let step = f64::from(model.rows().scale(row)) * unit;
-            let dot: f64 = model.rows().values(row).iter().zip(query).map(|(&v, &q)| f64::from(v) * f64::from(q)).sum();
+            let dot: f64 = model.rows().weights(row).zip(query).map(|(v, &q)| f64::from(v) * f64::from(q)).sum();
             dot * step + f64::from(model.rows().bias(row).to_nats())
         })
         .collect()
@@ -82,7 +82,7 @@ fn a_giant_row_leaves_the_others_their_precision() {
     let model = file.model();
     for row in 1..100 {
         let step = f64::from(model.rows().scale(row)) * f64::from(model.scale_exponent()).exp2();
-        for (&value, &weight) in model.rows().values(row).iter().zip(&weights[row * D..]) {
+        for (value, &weight) in model.rows().weights(row).zip(&weights[row * D..]) {
             assert!((f64::from(value) * step - f64::from(weight)).abs() < 0.1 / 127.0);
         }
     }

@@ -44,7 +44,8 @@ fn use_all_of(model: &Model<'_>) {
     let _ = model.sections().count();
     for class in [0, 1, model.classes() - 1, model.classes(), usize::MAX] {
         if let Some(row) = model.row_of_class(class) {
-            let _ = (model.class_of_row(row), model.rows().values(row), model.rows().scale(row), model.rows().bias(row));
+            let rows = model.rows();
+            let _ = (model.class_of_row(row), rows.weights(row).count(), rows.scale(row), rows.bias(row));
         }
     }
     for value in [0.0, 1.0, -1e3, 1e-30, f32::NAN] {

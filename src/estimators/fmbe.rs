@@ -97,7 +97,7 @@ fn maclaurin(table: &Fmbe<'_>, query: &Query, factor: Log2) -> (Signed, u32) {
         let mut zero = false;
         for _ in 0..degree {
             let dot = signs.dot(query.columns());
-            term = term.saturating_add(Log2::of(dot.unsigned_abs().into()).saturating_add(unit));
+            term = term.saturating_add(Log2::of(dot.unsigned_abs()).saturating_add(unit));
             negative ^= dot < 0;
             zero |= dot == 0;
         }

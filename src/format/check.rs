@@ -2,6 +2,7 @@
 
 use super::{Model, Section};
 use crate::Error;
+use crate::kernels;
 use crate::math::float;
 use crate::rows::RowTable;
 
@@ -41,7 +42,10 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
 #[cold]
 #[inline(never)]
 pub(super) fn are_finite_and_positive(values: &[f32]) -> bool {
-    values.iter().all(|value| value.is_finite() && *value >= 0.0)
+    values.iter().all(|value| {
+        kernels::keep_small();
+        value.is_finite() && *value >= 0.0
+    })
 }
 
 /// Two lists that undo each other are permutations.
@@ -60,14 +64,24 @@ fn permutation(model: &Model<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The bound on every score stands on the largest norm: it has to be true of every row and node. Biases keep to their
-/// part of the range, and padding is zero, so that no stray weight hides there.
+/// The bounds on every score and every dot product stand on the largest norm and the largest row: they have to be true
+/// of every row and node. Biases keep to their part of the range, no weight is −128, which is also what a pair of weights
+/// beyond the range gives, and padding is zero, so that no stray weight hides there.
 #[cold]
-fn table(model: &Model<'_>, rows: &RowTable<'_>, [values, scales, biases]: [Section; 3]) -> Result<(), Error> {
+fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Section; 3]) -> Result<(), Error> {
     let limit = model.max_norm() * NORM_SLACK;
     for row in 0..rows.len() {
-        let weights = rows.values(row);
-        let squares: u32 = weights.iter().map(|&v| u32::from(v.unsigned_abs()) * u32::from(v.unsigned_abs())).sum();
+        let (mut squares, mut least) = (0, 0);
+        for [even, odd] in rows.pairs(row).iter().map(|&pair| kernels::weights(pair).map(i32::from)) {
+            kernels::keep_small();
+            squares += even * even + odd * odd;
+            least = least.min(even).min(odd);
+        }
+        let squares = squares as u32;
+        let is_padded = padding(rows.pairs(row), model.dim()).all(|weight| weight == 0);
+        if !is_padded || least < -127 || squares > model.largest_row() {
+            return Err(Error::SectionContent(weights.kind()));
+        }
         let scale = libm::ldexpf(f32::from(rows.scale(row)), model.scale_exponent());
         if float::sqrt(squares as f32) * scale > limit {
             return Err(Error::SectionContent(scales.kind()));
@@ -75,9 +89,12 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [values, scales, biases]: [Sect
         if !(-BIAS_LIMIT..=BIAS_LIMIT).contains(&rows.bias(row).to_bits()) {
             return Err(Error::SectionContent(biases.kind()));
         }
-        if weights.get(model.dim()..).is_none_or(|padding| padding.iter().any(|&v| v != 0)) {
-            return Err(Error::SectionContent(values.kind()));
-        }
     }
     Ok(())
+}
+
+/// What is behind the last column: less than a word.
+fn padding(row: &[i16], dim: usize) -> impl Iterator<Item = i8> {
+    let word = row.last_chunk::<2>().unwrap_or(&[0; 2]).map(kernels::weights);
+    word.into_iter().flatten().skip((dim + 3) % kernels::ROW_ALIGN + 1)
 }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::kernels;
 
 /// The version of the format that this library reads and writes.
-pub const FORMAT_VERSION: u16 = 1;
+pub const FORMAT_VERSION: u16 = 2;
 
 /// Not text, and broken by whatever changes line ends: as PNG does it.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
@@ -137,6 +137,7 @@ pub(super) struct Header<'a> {
     pub stride: usize,
     pub scale_exponent: i32,
     pub max_norm: f32,
+    pub largest_row: u32,
     pub checksum: u32,
     sections: usize,
 }
@@ -172,6 +173,7 @@ impl<'a> Header<'a> {
             stride: u32_at(bytes, 28) as usize,
             scale_exponent: u32_at(bytes, 32) as i32,
             max_norm: f32::from_bits(u32_at(bytes, 36)),
+            largest_row: u32_at(bytes, 40),
         };
         let plausible = header.classes > 0
             && (1..=kernels::MAX_DIM).contains(&header.dim)
@@ -179,7 +181,7 @@ impl<'a> Header<'a> {
             && (-400..=400).contains(&header.scale_exponent)
             && header.max_norm.is_finite()
             && header.max_norm >= 0.0
-            && bytes[40..HEADER_LEN].iter().all(|&byte| byte == 0);
+            && u32_at(bytes, 44) == 0;
         if !plausible {
             return Err(Error::Header);
         }

@@ -5,7 +5,7 @@
 //! | offset | type | header field |
 //! |---|---|---|
 //! | 0 | 8 bytes | magic `89 5a 48 41 54 0d 0a 1a` |
-//! | 8 | u16 | format version, 1 |
+//! | 8 | u16 | format version, 2 |
 //! | 10 | u16 | number of sections |
 //! | 12 | u32 | length of the file |
 //! | 16 | u32 | CRC-32 (ISO-HDLC) of the file without these four bytes |
@@ -13,8 +13,9 @@
 //! | 24 | u32 | d, the dimension |
 //! | 28 | u32 | stride: bytes from one row to the next, d rounded up to a multiple of 4 |
 //! | 32 | i32 | scale exponent: a row's weight is int8 · scale · 2^exponent |
-//! | 36 | f32 | the largest norm of a row |
-//! | 40 | 8 bytes | zero |
+//! | 36 | f32 | the largest norm of a row or node |
+//! | 40 | u32 | the largest sum of the squares of the int8 weights of a row or node |
+//! | 44 | 4 bytes | zero |
 //!
 //! Then, for each section, 16 bytes: kind (u16), flags (u16, bit 0: required to understand the file), offset
 //! (u32), length (u32), zero (u32). The table is in the order of the offsets and no kind appears twice. A reader
@@ -22,7 +23,7 @@
 //!
 //! | kind | section | content |
 //! |---|---|---|
-//! | 1 | rows | N · stride × i8 |
+//! | 1 | rows | N · stride / 2 × i16, two weights each, see [`kernels`](crate::kernels) |
 //! | 2 | row scales | N × u16, in units of 2^exponent |
 //! | 3 | biases | N × i32, see [`Log2`](crate::math::Log2) |
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |

@@ -137,6 +137,11 @@ impl<'a> Model<'a> {
         self.header.max_norm
     }
 
+    /// No row's or node's int8 weights have squares that add up to more than this.
+    pub fn largest_row(&self) -> u32 {
+        self.header.largest_row
+    }
+
     /// The class that a row stands for.
     #[inline]
     pub fn class_of_row(&self, row: usize) -> usize {
@@ -212,10 +217,10 @@ fn numbers<'a, T: bytemuck::AnyBitPattern>(
 /// Rows, scales and biases as one table of `len` rows.
 #[inline(never)]
 fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
-    let values = numbers(header, sections[0], len.checked_mul(header.stride))?;
+    let pairs = numbers(header, sections[0], len.checked_mul(header.stride / 2))?;
     let scales = numbers(header, sections[1], Some(len))?;
     let biases = numbers(header, sections[2], Some(len))?;
-    RowTable::new(values, scales, biases, header.stride).ok_or(Error::Header)
+    RowTable::new(pairs, scales, biases, header.stride).ok_or(Error::Header)
 }
 
 /// A section of a fixed number of words.

@@ -93,7 +93,7 @@ fn misaligned_bytes_are_rejected() {
 #[test]
 fn wrong_headers_are_named() {
     let cases: [(usize, u32, Error); 8] = [
-        (8, 2 | 3 << 16, Error::Version(2)),
+        (8, 1 | 3 << 16, Error::Version(1)),
         (20, 0, Error::Header),
         (24, 0, Error::Header),
         (24, 1 << 20, Error::Header),
@@ -116,6 +116,62 @@ fn a_norm_above_the_stated_one_is_rejected() {
     let mut bytes = small().to_vec();
     bytes[36..40].copy_from_slice(&0.5f32.to_bits().to_le_bytes());
     assert_eq!(open(&resealed(bytes)), Err(Error::SectionContent(Section::RowScales.kind())));
+}
+
+/// The file with this number for the first two columns of its last row.
+fn with_pair(pair: i16) -> Vec<u8> {
+    let mut bytes = small().to_vec();
+    let offset = HEADER_LEN + 4;
+    let rows = u32::from_le_bytes(bytes[offset..offset + 4].try_into().expect("four bytes")) as usize;
+    bytes[rows + 16..rows + 18].copy_from_slice(&pair.to_le_bytes());
+    // Nothing of the size of the row stands in the way.
+    bytes[36..40].copy_from_slice(&1e3f32.to_le_bytes());
+    bytes[40..44].copy_from_slice(&u32::MAX.to_le_bytes());
+    resealed(bytes)
+}
+
+#[test]
+fn what_is_no_pair_of_weights_is_rejected() {
+    for pair in i16::MIN..=i16::MAX {
+        let [even, odd] = crate::kernels::weights(pair);
+        let sound = (-127..=127).contains(&even) && (-127..=127).contains(&odd);
+        let high = (i32::from(pair) - i32::from(pair as i8)) >> 8;
+        assert_eq!(sound, even != i8::MIN && (-127..=127).contains(&high));
+        let expected = if sound { Ok(()) } else { Err(Error::SectionContent(Section::Rows.kind())) };
+        assert_eq!(open(&with_pair(pair)), expected, "{pair:#06x}");
+    }
+}
+
+#[test]
+fn a_row_longer_than_the_stated_one_is_rejected() {
+    let file = small();
+    let largest = file.model().largest_row();
+    let stated = |largest: u32| {
+        let mut bytes = file.to_vec();
+        bytes[40..44].copy_from_slice(&largest.to_le_bytes());
+        open(&resealed(bytes))
+    };
+    assert_eq!(stated(largest), Ok(()));
+    assert_eq!(stated(largest - 1), Err(Error::SectionContent(Section::Rows.kind())));
+    assert_eq!(stated(0), Err(Error::SectionContent(Section::Rows.kind())));
+}
+
+#[test]
+fn padding_that_is_not_zero_is_rejected() {
+    // Three columns: the last weight of each row is padding, and 0xff there only the sign of the one before.
+    let mut bytes = small().to_vec();
+    let offset = HEADER_LEN + 4;
+    let rows = u32::from_le_bytes(bytes[offset..offset + 4].try_into().expect("four bytes")) as usize;
+    bytes[40..44].copy_from_slice(&u32::MAX.to_le_bytes());
+    bytes[36..40].copy_from_slice(&1e3f32.to_le_bytes());
+    for (pair, expected) in [
+        (crate::kernels::pair(-5, 0), Ok(())),
+        (crate::kernels::pair(5, 1), Err(Error::SectionContent(Section::Rows.kind()))),
+        (crate::kernels::pair(-5, -1), Err(Error::SectionContent(Section::Rows.kind()))),
+    ] {
+        bytes[rows + 2..rows + 4].copy_from_slice(&pair.to_le_bytes());
+        assert_eq!(open(&resealed(bytes.clone())), expected, "{pair:#06x}");
+    }
 }
 
 fn with_section(kind: u16, required: bool) -> Vec<u8> {
@@ -149,7 +205,7 @@ fn a_reopened_file_is_the_same_and_sections_can_be_replaced() {
 fn a_permutation_must_be_one() {
     let rows = crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4], -20, None);
     let file = |class_of_row: [u16; 4], row_of_class: [u16; 4]| {
-        let mut file = rows.start_file(0.0);
+        let mut file = rows.start_file(None);
         file.required(Section::ClassOfRow, &class_of_row);
         file.required(Section::RowOfClass, &row_of_class);
         open(&file.finish().expect("small"))
@@ -163,7 +219,7 @@ fn a_permutation_must_be_one() {
     ] {
         assert!(file(forth, back).is_err(), "{forth:?} {back:?}");
     }
-    let mut lone = rows.start_file(0.0);
+    let mut lone = rows.start_file(None);
     lone.required(Section::ClassOfRow, &[0u16, 1, 2, 3]);
     assert_eq!(open(&lone.finish().expect("small")), Err(Error::MissingSection(Section::RowOfClass.kind())));
 }

@@ -19,8 +19,10 @@ pub struct Sizes {
     pub dim: usize,
     /// The power of two in which the rows' scales are counted.
     pub scale_exponent: i32,
-    /// The largest norm of a row.
+    /// The largest norm of a row or node.
     pub max_norm: f32,
+    /// The largest sum of the squares of a row's or node's int8 weights.
+    pub largest_row: u32,
 }
 
 /// Collects the sections of a model file.
@@ -42,9 +44,10 @@ impl FileWriter {
     /// As [`Model::from_bytes`](super::Model::from_bytes) for the header and the section table.
     pub fn reopen(file: &[u8]) -> Result<Self, Error> {
         let header = Header::parse(file)?;
-        let Header { classes, dim, scale_exponent, max_norm, .. } = header;
+        let Header { classes, dim, scale_exponent, max_norm, largest_row, .. } = header;
         let sections = header.contents().map(|(kind, required, content)| (kind, required, content.to_vec()));
-        Ok(Self { sizes: Sizes { classes, dim, scale_exponent, max_norm }, sections: sections.collect() })
+        let sizes = Sizes { classes, dim, scale_exponent, max_norm, largest_row };
+        Ok(Self { sizes, sections: sections.collect() })
     }
 
     /// Adds a section that a reader has to know; one of the same kind is replaced.
@@ -102,7 +105,7 @@ impl FileWriter {
     /// Fills the bytes of a file, which are zero and as many as [`FileWriter::len`] says.
     fn write(&self, file: &mut [u8]) -> Result<(), Error> {
         let narrow = |size: usize| u32::try_from(size).map_err(|_| Error::Header);
-        let Sizes { classes, dim, scale_exponent, max_norm } = self.sizes;
+        let Sizes { classes, dim, scale_exponent, max_norm, largest_row } = self.sizes;
         let stride = dim.next_multiple_of(kernels::ROW_ALIGN);
         let mut header = Vec::new();
         header.extend_from_slice(&MAGIC);
@@ -114,6 +117,7 @@ impl FileWriter {
         }
         header.extend_from_slice(&scale_exponent.to_le_bytes());
         header.extend_from_slice(&max_norm.to_bits().to_le_bytes());
+        header.extend_from_slice(&largest_row.to_le_bytes());
         header.resize(HEADER_LEN, 0);
         for (offset, (kind, required, content)) in self.placed() {
             header.extend_from_slice(&kind.to_le_bytes());

@@ -201,7 +201,7 @@ fn tree_shape(model: &Model<'_>) -> Option<TreeShape> {
 fn norms(model: &Model<'_>) -> Range {
     let rows = model.rows();
     range((0..rows.len()).map(|row| {
-        let squares: u32 = rows.values(row).iter().map(|&v| u32::from(v.unsigned_abs()).pow(2)).sum();
+        let squares: u32 = rows.weights(row).map(|v| u32::from(v.unsigned_abs()).pow(2)).sum();
         (squares as f32).sqrt() * model.row_scale(row)
     }))
 }

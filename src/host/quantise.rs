@@ -5,14 +5,14 @@ use rayon::prelude::*;
 
 use super::{BuildError, Matrix};
 use crate::format::{FileWriter, ModelBuf, Section, Sizes};
-use crate::kernels::{MAX_DIM, ROW_ALIGN};
+use crate::kernels::{self, MAX_DIM, ROW_ALIGN};
 use crate::math::Log2;
 
 /// Rows as the file holds them.
 #[derive(Clone, Debug)]
 pub struct QuantisedRows {
-    /// int8, padded to whole words.
-    pub values: Vec<i8>,
+    /// int8, two and two, padded to whole words: see [`kernels`](crate::kernels).
+    pub pairs: Vec<i16>,
     /// A scale for each row.
     pub scales: Vec<u16>,
     /// The bits of a [`Log2`] for each row.
@@ -21,6 +21,8 @@ pub struct QuantisedRows {
     pub scale_exponent: i32,
     /// The largest norm of a row, as quantised.
     pub max_norm: f32,
+    /// The largest sum of the squares of a row's int8 weights.
+    pub largest_row: u32,
     /// The number of columns without padding.
     pub dim: usize,
 }
@@ -54,26 +56,29 @@ impl QuantisedRows {
     pub fn round(weights: &Matrix, biases: &[f32], scale_exponent: i32, compensation: Option<&Compensation>) -> Self {
         let unit = libm::exp2(f64::from(scale_exponent));
         let stride = weights.cols().next_multiple_of(ROW_ALIGN);
-        let mut values = vec![0i8; weights.rows() * stride];
-        let finished: Vec<(u16, i32, f64)> = values
-            .par_chunks_exact_mut(stride)
+        let mut pairs = vec![0; weights.rows() * stride / 2];
+        let finished: Vec<(u16, i32, f64, u32)> = pairs
+            .par_chunks_exact_mut(stride / 2)
             .zip(weights.data().par_chunks_exact(weights.cols()))
             .zip(biases)
             .map(|((out, row), &bias)| {
                 // Rounded up, so that the peak stays within ±127; rounding the row to this very scale makes up for it.
                 let scale = (peak(row) / 127.0 / unit).ceil() as u16;
                 let step = f64::from(scale) * unit;
-                let bias = round_row(row, bias, step, compensation, out);
-                let squares: f64 = out.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
-                (scale, bias_bits(bias), squares * step * step)
+                let mut rounded = vec![0; stride];
+                let bias = round_row(row, bias, step, compensation, &mut rounded);
+                out.iter_mut().zip(rounded.as_chunks().0).for_each(|(out, &[a, b])| *out = kernels::pair(a, b));
+                let squares = rounded.iter().map(|&v| u32::from(v.unsigned_abs()).pow(2)).sum();
+                (scale, bias_bits(bias), f64::from(squares) * step * step, squares)
             })
             .collect();
         Self {
-            values,
+            pairs,
             scales: finished.iter().map(|row| row.0).collect(),
             biases: finished.iter().map(|row| row.1).collect(),
             scale_exponent,
             max_norm: finished.iter().fold(0.0, |m: f64, row| m.max(row.2)).sqrt() as f32,
+            largest_row: finished.iter().map(|row| row.3).max().unwrap_or(0),
             dim: weights.cols(),
         }
     }
@@ -97,11 +102,11 @@ impl QuantisedRows {
     /// turned back as a whole.
     pub fn augmented(&self, first: usize, count: usize) -> Vec<f32> {
         let unit = libm::exp2(f64::from(self.scale_exponent));
-        let stride = self.dim.next_multiple_of(ROW_ALIGN);
         let mut data = Vec::with_capacity(count * (self.dim + 1));
         for row in first..first + count {
             let step = (f64::from(self.scales[row]) * unit) as f32;
-            data.extend(self.values[row * stride..][..self.dim].iter().map(|&v| f32::from(v) * step));
+            let weights = self.row(row).iter().flat_map(|&pair| kernels::weights(pair));
+            data.extend(weights.take(self.dim).map(|weight| f32::from(weight) * step));
             data.push(Log2::from_bits(self.biases[row]).to_nats());
         }
         data
@@ -109,25 +114,30 @@ impl QuantisedRows {
 
     /// The same rows in another order: row i of the result is row `order[i]`.
     pub fn reordered(&self, order: &[u32]) -> Self {
-        let stride = self.dim.next_multiple_of(ROW_ALIGN);
         let pick = |i: &u32| *i as usize;
         Self {
-            values: order.iter().flat_map(|i| &self.values[pick(i) * stride..][..stride]).copied().collect(),
+            pairs: order.iter().flat_map(|i| self.row(pick(i))).copied().collect(),
             scales: order.iter().map(|i| self.scales[pick(i)]).collect(),
             biases: order.iter().map(|i| self.biases[pick(i)]).collect(),
             ..*self
         }
     }
 
-    /// The header's numbers and the sections of the rows. `max_norm` covers whatever else is scored like a row.
-    pub fn start_file(&self, max_norm: f32) -> FileWriter {
+    fn row(&self, row: usize) -> &[i16] {
+        let pairs = self.dim.next_multiple_of(ROW_ALIGN) / 2;
+        &self.pairs[row * pairs..][..pairs]
+    }
+
+    /// The header's numbers and the sections of the rows. `nodes` are whatever else is scored like a row.
+    pub fn start_file(&self, nodes: Option<&Self>) -> FileWriter {
         let mut file = FileWriter::new(Sizes {
             classes: self.scales.len(),
             dim: self.dim,
             scale_exponent: self.scale_exponent,
-            max_norm: self.max_norm.max(max_norm),
+            max_norm: nodes.map_or(0.0, |nodes| nodes.max_norm).max(self.max_norm),
+            largest_row: nodes.map_or(0, |nodes| nodes.largest_row).max(self.largest_row),
         });
-        file.required(Section::Rows, &self.values);
+        file.required(Section::Rows, &self.pairs);
         file.required(Section::RowScales, &self.scales);
         file.required(Section::Biases, &self.biases);
         file
@@ -150,7 +160,7 @@ impl QuantisedRows {
 pub fn flat_model(weights: &Matrix, biases: &[f32]) -> Result<ModelBuf, BuildError> {
     check(weights, biases)?;
     let rows = QuantisedRows::round(weights, biases, scale_exponent(peak(weights.data())), None);
-    Ok(rows.start_file(0.0).into_model()?)
+    Ok(rows.start_file(None).into_model()?)
 }
 
 /// Refuses what no model can be made of.

@@ -1,12 +1,25 @@
 //! Dot products of int8 rows with an int16 query: the one place where the time goes.
 //!
-//! Every kernel gives the same integers: the sum over the whole words that row and query have. Rows are padded to
-//! whole words, the query is as long as the padded row and zero in the padding. [`max_query`] keeps the 32-bit sum from overflowing for any rows.
+//! **Rows.** The weights a and b of columns 2j and 2j+1 are stored as one signed 16-bit number, h = a + 256·b
+//! ([`pair`]). A processor that multiplies 16-bit numbers takes h as it is: for b there is nothing to widen.
+//!
+//! **Query.** Each pair of columns has two values, `odd` for column 2j+1 and `even` for column 2j, and a dot product is
+//!
+//! ```text
+//! S = Σ h·odd + 256·Σ a·even = 256·Σ (b·odd + a·(even + odd/256))
+//! ```
+//!
+//! What a meets of the odd value is known when the query is rounded and made up for in `even`: column 2j has the value
+//! even + odd/256, as near to the truth as any rounding to whole numbers. S is the dot product times 256.
+//!
+//! All arithmetic is modulo 2^32, and sums on the way may wrap; [`Query`](crate::Query) is scaled so that S does not.
+//! Every kernel gives the same 32 bits for all inputs: the sum over the whole words that row and query have. Rows are
+//! padded to whole words, the query is as long as the padded row and zero in the padding.
 //!
 //! | kernel | where | how |
 //! |---|---|---|
 //! | `portable` | everywhere | a plain loop; the oracle of the others |
-//! | `dsp` | ARMv7E-M, ARMv8-M with the DSP extension | SXTB16 and SMLAD on two rows per query load |
+//! | `dsp` | ARMv7E-M, ARMv8-M with the DSP extension | SMLAD on two rows per query load, SXTB16 for a alone |
 //! | `avx2` | x86-64 with `std`, detected at run time | VPMADDWD on four rows per query load |
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -21,46 +34,61 @@ pub const ROW_ALIGN: usize = 4;
 /// The longest row that the format allows: at this length the query still has ten bits and a sign.
 pub const MAX_DIM: usize = 16_384;
 
-/// The largest magnitude of a quantised query value for rows of `stride` bytes: 15 bits up to 512 columns, one
-/// less for each doubling after that, so that `stride · 128 · max_query(stride) < 2^31`.
-pub const fn max_query(stride: usize) -> i16 {
-    let limit = ((1 << 24) - 1) / if stride == 0 { 1 } else { stride };
-    if limit > i16::MAX as usize { i16::MAX } else { limit as i16 }
+/// The weights of an even column and of the odd one behind it as they are stored.
+#[inline]
+pub const fn pair(even: i8, odd: i8) -> i16 {
+    ((odd as i16) << 8).wrapping_add(even as i16)
 }
 
-/// Where column `column` of the query is kept.
-///
-/// SXTB16 widens bytes 0 and 2 of a word, then 1 and 3. Storing the query in that order makes up for it, and the
-/// rows stay in their natural order in the file, the same for all platforms.
+/// The weights of a pair: the even column's, then the odd one's. What stands for one above 127 gives −128, which is no
+/// weight either.
 #[inline]
-pub const fn query_slot(column: usize) -> usize {
-    if cfg!(zhat_dsp) {
-        match column % 4 {
-            1 => column + 1,
-            2 => column - 1,
-            _ => column,
+pub const fn weights(pair: i16) -> [i8; 2] {
+    let even = pair as i8;
+    [even, (pair.wrapping_sub(even as i16) >> 8) as i8]
+}
+
+/// Whether the query is kept word by word, the odd values of four columns and then their even ones: what a small
+/// processor loads together. Others have all odd values in the first half, all even ones in the second.
+const BY_WORDS: bool = cfg!(any(zhat_dsp, target_os = "none"));
+
+/// Where a query of `stride` columns keeps the value of `column`.
+#[inline]
+pub const fn query_slot(column: usize, stride: usize) -> usize {
+    let even = column.is_multiple_of(2);
+    if BY_WORDS {
+        column / 4 * 4 + column % 4 / 2 + if even { 2 } else { 0 }
+    } else {
+        column / 2 + if even { stride / 2 } else { 0 }
+    }
+}
+
+/// In the body of a loop: it is not copied four times. Where flash is scarce that is worth two instructions a round.
+#[inline(always)]
+pub(crate) fn keep_small() {
+    if cfg!(target_os = "none") {
+        core::hint::black_box(());
+    }
+}
+
+/// Calls `each(even, odd)` for the values of all pairs of columns, in order.
+#[inline]
+pub(crate) fn for_each_pair(query: &mut [i16], mut each: impl FnMut(&mut i16, &mut i16)) {
+    if BY_WORDS {
+        for [odd_0, odd_1, even_0, even_1] in query.as_chunks_mut().0 {
+            keep_small();
+            each(even_0, odd_0);
+            each(even_1, odd_1);
         }
     } else {
-        column
+        let (odd, even) = query.split_at_mut(query.len() / 2);
+        even.iter_mut().zip(odd).for_each(|(even, odd)| each(even, odd));
     }
-}
-
-/// The dot products of two rows with the query.
-#[inline]
-pub fn dot_pair(rows: [&[i8]; 2], query: &[i16]) -> [i32; 2] {
-    #[cfg(zhat_dsp)]
-    return dsp::dot_pair(rows, query);
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    if let Some(dots) = avx2::dot_pair(rows, query) {
-        return dots;
-    }
-    #[cfg(not(zhat_dsp))]
-    rows.map(|row| portable::dot(row, query))
 }
 
 /// The dot product of one row with the query.
 #[inline]
-pub fn dot(row: &[i8], query: &[i16]) -> i32 {
+pub fn dot(row: &[i16], query: &[i16]) -> i32 {
     #[cfg(zhat_dsp)]
     return dsp::dot(row, query);
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -72,42 +100,42 @@ pub fn dot(row: &[i8], query: &[i16]) -> i32 {
 }
 
 /// The dot products of consecutive rows with the query: one for each place in `dots` that has a whole row.
-pub fn dot_rows(rows: &[i8], query: &[i16], dots: &mut [i32]) {
-    // The fast kernels leave what does not fill their last group.
+pub fn dot_rows(rows: &[i16], query: &[i16], dots: &mut [i32]) {
     #[cfg(zhat_dsp)]
-    let done = dsp::dot_rows(rows, query, dots);
+    if dsp::dots(rows, None, query, dots) {
+        return;
+    }
+    // This one leaves what does not fill its last group.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     let done = avx2::dot_rows(rows, query, dots);
-    #[cfg(not(any(zhat_dsp, all(target_arch = "x86_64", feature = "std"))))]
+    #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
     let done = 0;
-    let stride = query.len().max(1);
-    let (rows, dots) = (rows.get(done * stride..).unwrap_or(&[]), dots.get_mut(done..).unwrap_or(&mut []));
-    for (row, place) in rows.chunks_exact(stride).zip(dots) {
-        *place = dot(row, query);
+    let pairs = (query.len() / 2).max(1);
+    let (rows, dots) = (rows.get(done * pairs..).unwrap_or(&[]), dots.get_mut(done..).unwrap_or(&mut []));
+    for (row, place) in rows.chunks_exact(pairs).zip(dots) {
+        *place = other_dot(row, query);
     }
 }
 
 /// The dot products of the rows of a table that are picked by their numbers: one for each place in `dots`, zero for a row
 /// that the table does not have.
-pub fn dot_picked(table: &[i8], picked: &[u32], query: &[i16], dots: &mut [i32]) {
+pub fn dot_picked(table: &[i16], picked: &[u32], query: &[i16], dots: &mut [i32]) {
     #[cfg(zhat_dsp)]
-    if dsp::dot_picked(table, picked, query, dots) {
+    if dsp::dots(table, Some(picked), query, dots) {
         return;
     }
-    let stride = query.len();
-    let row = |number: u32| table.get((number as usize).wrapping_mul(stride)..).and_then(|rest| rest.get(..stride));
-    for (pair, places) in picked.chunks(2).zip(dots.chunks_mut(2)) {
-        // The last of an odd number goes with itself.
-        let (&[first, ..], &[.., last]) = (pair, pair) else {
-            continue;
-        };
-        let sums = match [row(first), row(last)] {
-            [Some(first), Some(last)] => dot_pair([first, last], query),
-            rows => rows.map(|row| row.map_or(0, |row| dot(row, query))),
-        };
-        places.iter_mut().zip(sums).for_each(|(place, sum)| *place = sum);
+    let pairs = query.len() / 2;
+    for (place, &row) in dots.iter_mut().zip(picked) {
+        let rest = table.get((row as usize).wrapping_mul(pairs)..).unwrap_or(&[]);
+        *place = rest.get(..pairs).map_or(0, |row| other_dot(row, query));
     }
 }
+
+#[cfg(not(zhat_dsp))]
+use self::dot as other_dot;
+/// The kernel for one row; what is left to it where there is DSP is not aligned.
+#[cfg(zhat_dsp)]
+use portable::dot as other_dot;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! The query, quantised once to int16.
 //!
 //! Its step is a power of two, and log₂e is folded in: a dot product times the row's scale is then a score in the
-//! base-2 logarithm after one shift. The width shrinks with the dimension so that no sum of products overflows.
+//! base-2 logarithm after one shift. Values are as wide as they can be without a dot product that overflows: by Cauchy and
+//! Schwarz none is above 256·‖row‖·‖query‖, in whole numbers, and the file says how long its longest row is.
 
 use crate::Error;
 use crate::format::Model;
@@ -14,7 +15,7 @@ use crate::math::{Log2, float};
 #[derive(Clone, Debug)]
 #[repr(C, align(4))]
 pub struct Query<S: ?Sized = [i16]> {
-    /// Values are q·log₂e·2^exponent.
+    /// Columns are q·log₂e·2^exponent; values are 2⁻⁸ of that, see [`kernels`].
     exponent: i32,
     /// Bits that take a product of dot and scale to a [`Log2`]: 1 to 31.
     shift: u32,
@@ -73,9 +74,28 @@ impl<const D: usize> QueryBuffer<D> {
     /// As [`QueryBuffer::new`].
     pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32) -> Result<Self, Error> {
         let mut buffer = Self::empty();
-        let read: &Read<'_> = &|first, columns| copy(query, first, columns, |&value| f32::from(value) * scale);
-        (&mut buffer as &mut Query).fill(model, query.len(), read)?;
+        buffer.set_i8(model, query, scale)?;
         Ok(buffer)
+    }
+
+    /// As [`QueryBuffer::from_i8`], into the same buffer: nothing is copied.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), zhat::Error> {
+    /// # let bytes = zhat::format::doc_example();
+    /// use zhat::{Model, QueryBuffer};
+    ///
+    /// let model = Model::from_bytes(&bytes)?;
+    /// let mut query = QueryBuffer::<8>::empty();
+    /// query.set_i8(&model, &[50, -100, 127], 0.02)?;
+    /// assert!((query.value(1) - -2.0).abs() < 1e-3);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`QueryBuffer::new`]; the buffer is then of no use until the next successful call.
+    pub fn set_i8(&mut self, model: &Model<'_>, query: &[i8], scale: f32) -> Result<(), Error> {
+        (self as &mut Query).fill(model, query, scale)
     }
 }
 
@@ -88,7 +108,7 @@ impl<const D: usize> core::ops::Deref for QueryBuffer<D> {
 }
 
 impl Query {
-    /// The columns in the order of the kernels, padding included.
+    /// The values in the order of the kernels, padding included.
     #[inline]
     pub(crate) fn values(&self) -> &[i16] {
         self.values.get(..self.len as usize).unwrap_or(&[])
@@ -104,15 +124,21 @@ impl Query {
         (shifted as i32).wrapping_add(bias)
     }
 
-    /// The power of two by which the values were raised.
+    /// The power of two by which the columns were raised.
     pub(crate) fn exponent(&self) -> i32 {
         self.exponent
     }
 
-    /// The columns as they were rounded: q·log₂e·2^exponent.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = i16> {
+    /// The columns as they were rounded: q·log₂e·2^exponent, below 2^24.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = i32> {
+        (0..self.values().len()).map(|column| self.column(column))
+    }
+
+    fn column(&self, column: usize) -> i32 {
         let values = self.values();
-        (0..values.len()).map(|column| values.get(kernels::query_slot(column)).copied().unwrap_or(0))
+        let slot = |column| values.get(kernels::query_slot(column, values.len())).map_or(0, |&value| i32::from(value));
+        // An even column's weight meets the odd value as well.
+        if column % 2 == 1 { slot(column) << VALUE_BITS } else { (slot(column) << VALUE_BITS) + slot(column + 1) }
     }
 
     /// ‖q‖ of the quantised query.
@@ -122,66 +148,65 @@ impl Query {
 
     /// The quantised value of a column; zero where there is no such column.
     pub fn value(&self, column: usize) -> f32 {
-        let value = self.values().get(kernels::query_slot(column)).copied().unwrap_or(0);
-        f32::from(value) * (power_of_two(-self.exponent) * core::f32::consts::LN_2)
+        self.column(column) as f32 * (power_of_two(-self.exponent) * core::f32::consts::LN_2)
     }
 
     /// [`QueryBuffer::set`] for storage of any size.
     pub(crate) fn set_to(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
-        self.fill(model, query.len(), &|first, columns| copy(query, first, columns, |&value| value))
+        self.fill(model, query, 1.0)
     }
 
-    fn fill(&mut self, model: &Model<'_>, len: usize, read: &Read<'_>) -> Result<(), Error> {
+    /// First to 15 bits and a sign by the largest value, then to what the norms leave. The second step is one of whole
+    /// numbers: floats are slow where they are made in software.
+    fn fill<T: Column>(&mut self, model: &Model<'_>, query: &[T], scale: f32) -> Result<(), Error> {
         let stride = model.rows().stride();
-        if len != model.dim() {
+        if query.len() != model.dim() {
             return Err(Error::QueryLength);
         }
         let Some(values) = self.values.get_mut(..stride) else {
             return Err(Error::Capacity(stride as u32));
         };
-        let mut columns = [0.0; AT_A_TIME];
-        // The bits of a float without its sign are in the order of its magnitude, infinity and NaN above all others.
-        let mut largest = 0;
-        for first in (0..len).step_by(AT_A_TIME) {
-            for value in read(first, &mut columns) {
-                largest = largest.max(value.abs().to_bits());
-            }
-        }
-        if largest >= f32::INFINITY.to_bits() {
+        let largest = T::largest(query, scale);
+        if !largest.is_finite() {
             return Err(Error::QueryNotFinite);
         }
-        let largest = f32::from_bits(largest) * core::f32::consts::LOG2_E;
-        let limit = kernels::max_query(stride);
+        let exponent = floor_log2(LARGEST / (largest * core::f32::consts::LOG2_E));
+        if exponent < -LIMIT {
+            return Err(Error::QueryTooLarge);
+        }
         // A product of dot and scale has at most 47 bits. Where 31 of them are behind the point, nothing is gained by
         // more: the query then uses fewer bits.
         let unit = model.scale_exponent() + Log2::FRACTION_BITS as i32;
-        let exponent = floor_log2(f32::from(limit) / largest).clamp(-100, 100).min(unit + 31);
-        let factor = core::f32::consts::LOG2_E * power_of_two(exponent);
-        let mut squares = 0u64;
-        for (block, slots) in values.chunks_mut(AT_A_TIME).enumerate() {
-            for (column, value) in read(block * AT_A_TIME, &mut columns).iter().enumerate() {
-                let scaled = value * factor;
-                // Truncation after half a step is the rounding that every platform has in two instructions.
-                let rounded = (scaled + if scaled < 0.0 { -0.5 } else { 0.5 }) as i32;
-                let rounded = rounded.clamp(-i32::from(limit), i32::from(limit));
-                squares += u64::from(rounded.unsigned_abs()) * u64::from(rounded.unsigned_abs());
-                if let Some(slot) = slots.get_mut(kernels::query_slot(column)) {
-                    *slot = rounded as i16;
-                }
-            }
-        }
+        let exponent = exponent.min(LIMIT).min(unit + 31 - VALUE_BITS as i32);
+        let factor = T::factor(scale, core::f32::consts::LOG2_E * power_of_two(exponent));
+        let mut columns = query.iter();
+        let mut squares = 0i64;
+        let mut next = || {
+            // Padding is zero: there may be something left of another model's query.
+            let value = columns.next().map_or(0, |column| column.rounded(factor));
+            squares += i64::from(value) * i64::from(value);
+            value as i16
+        };
+        kernels::for_each_pair(values, |even, odd| (*even, *odd) = (next(), next()));
+        let bits = bits_too_many(squares as f32 * model.largest_row() as f32, stride);
+        let (mut odds, mut evens) = (0i64, 0i64);
+        kernels::for_each_pair(values, |even, odd| {
+            let odd_value = (i32::from(*odd) + (1 << bits >> 1)) >> bits;
+            let rest = (i32::from(*even) << VALUE_BITS) - (odd_value << bits);
+            let even_value = (rest + (1 << (VALUE_BITS - 1) << bits)) >> (VALUE_BITS + bits);
+            (*even, *odd) = (even_value as i16, odd_value as i16);
+            let column = i64::from((even_value << VALUE_BITS) + odd_value);
+            odds += i64::from(odd_value) * i64::from(odd_value);
+            evens += column * column;
+        });
+        let exponent = exponent - bits as i32 + VALUE_BITS as i32;
+        let squares = (odds << (2 * VALUE_BITS)) + evens;
         self.norm = float::sqrt(squares as f32) * power_of_two(-exponent) * core::f32::consts::LN_2;
         // Cauchy and Schwarz: no row's score is above this. Written so that an infinite norm is refused as well.
         let within = self.norm * model.max_norm() <= SCORE_LIMIT;
         let shift = u32::try_from(exponent - unit).unwrap_or(0);
-        if !within || !largest.is_finite() || shift == 0 {
+        if !within || shift == 0 {
             return Err(Error::QueryTooLarge);
-        }
-        // The padding may hold what another model's query left there.
-        for column in len..stride {
-            if let Some(slot) = self.values.get_mut(kernels::query_slot(column)) {
-                *slot = 0;
-            }
         }
         self.exponent = exponent;
         self.shift = shift;
@@ -190,18 +215,86 @@ impl Query {
     }
 }
 
-/// Columns that are read at a time: a multiple of the columns that [`kernels::query_slot`] keeps together.
-const AT_A_TIME: usize = 16;
+/// Bits of a column behind those of a value.
+const VALUE_BITS: u32 = 8;
 
-/// Reads columns from the one given on into the memory, and returns those that there are.
-type Read<'a> = dyn for<'c> Fn(usize, &'c mut [f32; AT_A_TIME]) -> &'c [f32] + 'a;
+/// No value is larger at first. An even one may grow by 1/256 of the odd one, and still has sixteen bits.
+const LARGEST: f32 = 32_600.0;
 
-#[inline]
-fn copy<'c, T>(query: &[T], first: usize, columns: &'c mut [f32; AT_A_TIME], value: impl Fn(&T) -> f32) -> &'c [f32] {
-    let rest = query.get(first..).unwrap_or(&[]);
-    let len = rest.len().min(AT_A_TIME);
-    columns.iter_mut().zip(rest).for_each(|(column, x)| *column = value(x));
-    columns.get(..len).unwrap_or(&[])
+/// Exponents are clear of the ends of f32's range.
+const LIMIT: i32 = 100;
+
+/// By how many bits values are too long, given the product of the squares of their norm and of the longest row's.
+///
+/// With x the values and r the row, ‖x/2^bits + what is rounded‖·‖r‖ has to be below 2^23. Rounding by up to ½ in each
+/// column adds at most ½·√stride·‖r‖ ≤ 64·stride, as no weight is above 127; the one more is for the floats.
+fn bits_too_many(squares: f32, stride: usize) -> u32 {
+    let limit = ((1 << 23) - 64 * (stride as i32 + 1)) as f32;
+    let excess = floor_log2(squares / (limit * limit));
+    // 4^bits is to be above 2^(excess + 1).
+    if excess < 0 { 0 } else { excess as u32 / 2 + 1 }
+}
+
+/// What a query may come as.
+trait Column: Copy {
+    /// What a column is multiplied with.
+    type Factor: Copy;
+
+    /// The largest magnitude; not finite if that is so of any column.
+    fn largest(query: &[Self], scale: f32) -> f32;
+
+    /// For columns in units of `scale`, to be raised by `factor`.
+    fn factor(scale: f32, factor: f32) -> Self::Factor;
+
+    /// The nearest whole number, to 1/256: at most [`LARGEST`].
+    fn rounded(self, factor: Self::Factor) -> i32;
+}
+
+impl Column for f32 {
+    type Factor = Self;
+
+    fn largest(query: &[Self], _: f32) -> f32 {
+        // The bits of a float without its sign are in the order of its magnitude, infinity and NaN above all others.
+        let larger = |largest: u32, value: &Self| {
+            kernels::keep_small();
+            largest.max(value.abs().to_bits())
+        };
+        Self::from_bits(query.iter().fold(0, larger))
+    }
+
+    fn factor(_: f32, factor: f32) -> Self {
+        factor * 256.0
+    }
+
+    #[inline]
+    fn rounded(self, factor: Self) -> i32 {
+        // Truncation behind eight more bits: every platform has it in one instruction.
+        ((self * factor) as i32 + 128) >> 8
+    }
+}
+
+impl Column for i8 {
+    type Factor = i32;
+
+    fn largest(query: &[Self], scale: f32) -> f32 {
+        let larger = |largest: i32, &value: &Self| {
+            kernels::keep_small();
+            largest.max(i32::from(value).abs())
+        };
+        let largest = query.iter().fold(0, larger);
+        (largest as f32 * scale).abs()
+    }
+
+    fn factor(scale: f32, factor: f32) -> i32 {
+        // The largest product is below 2^30.
+        (scale * factor * 32_768.0) as i32
+    }
+
+    #[inline]
+    fn rounded(self, factor: i32) -> i32 {
+        // Of a query of zeros the factor says nothing, and may be whatever a scale makes of it.
+        (i32::from(self).wrapping_mul(factor).wrapping_add(1 << 14)) >> 15
+    }
 }
 
 /// 2^`exponent` for what f32 holds as normal numbers.

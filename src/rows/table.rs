@@ -13,21 +13,23 @@ const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 /// Rows of int8 with a scale and a bias each. Row i's score is `dot(row i, query) · scale i + bias i`.
 #[derive(Clone, Copy, Debug)]
 pub struct RowTable<'a> {
-    values: &'a [i8],
+    /// Two weights in each, see [`kernels`].
+    pairs: &'a [i16],
     scales: &'a [u16],
     biases: &'a [i32],
     stride: usize,
 }
 
 impl<'a> RowTable<'a> {
-    /// Joins the parts; `None` unless all have the same number of rows and the stride is whole words.
-    pub fn new(values: &'a [i8], scales: &'a [u16], biases: &'a [i32], stride: usize) -> Option<Self> {
+    /// Joins the parts; `None` unless all have the same number of rows and the stride is whole words. `pairs` are two
+    /// weights each, as [`kernels::pair`] makes them.
+    pub fn new(pairs: &'a [i16], scales: &'a [u16], biases: &'a [i32], stride: usize) -> Option<Self> {
         let rows = scales.len();
         let fits = stride > 0
             && stride.is_multiple_of(kernels::ROW_ALIGN)
             && biases.len() == rows
-            && rows.checked_mul(stride) == Some(values.len());
-        fits.then_some(Self { values, scales, biases, stride })
+            && rows.checked_mul(stride / 2) == Some(pairs.len());
+        fits.then_some(Self { pairs, scales, biases, stride })
     }
 
     /// The number of rows.
@@ -46,11 +48,18 @@ impl<'a> RowTable<'a> {
         self.stride
     }
 
-    /// Row `i`'s weights with their padding; empty where there is no such row.
+    /// Row `i`'s weights with their padding; none where there is no such row.
     #[inline]
-    pub fn values(&self, i: usize) -> &'a [i8] {
-        let start = i.wrapping_mul(self.stride);
-        self.values.get(start..start.wrapping_add(self.stride)).unwrap_or(&[])
+    pub fn weights(&self, i: usize) -> impl Iterator<Item = i8> + Clone + 'a {
+        self.pairs(i).iter().flat_map(|&pair| kernels::weights(pair))
+    }
+
+    /// The same as they are stored.
+    #[inline]
+    pub(crate) fn pairs(&self, i: usize) -> &'a [i16] {
+        let len = self.stride / 2;
+        let start = i.wrapping_mul(len);
+        self.pairs.get(start..start.wrapping_add(len)).unwrap_or(&[])
     }
 
     /// Row `i`'s scale in units of the model's power of two; zero where there is no such row.
@@ -68,14 +77,15 @@ impl<'a> RowTable<'a> {
     /// Row `i`'s score.
     #[inline]
     pub fn score(&self, i: usize, query: &Query) -> Log2 {
-        self.finish(i, kernels::dot(self.values(i), query.values()), query)
+        self.finish(i, kernels::dot(self.pairs(i), query.values()), query)
     }
 
     /// The scores of two rows, which share the loads of the query.
     #[inline]
     pub fn score_pair(&self, [a, b]: [usize; 2], query: &Query) -> [Log2; 2] {
-        let dots = kernels::dot_pair([self.values(a), self.values(b)], query.values());
-        [self.finish(a, dots[0], query), self.finish(b, dots[1], query)]
+        let mut scores = [0; 2];
+        self.scores_of(&[a as u32, b as u32], query, &mut scores);
+        scores.map(Log2::from_bits)
     }
 
     /// Calls `each(i, score)` for rows `first..first + count`, in order.
@@ -112,8 +122,8 @@ impl<'a> RowTable<'a> {
     /// The scores of the rows from `first` on.
     #[inline(never)]
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
-        let values = self.values.get(first * self.stride..).unwrap_or(&[]);
-        kernels::dot_rows(values, query.values(), scores);
+        let pairs = self.pairs.get(first * (self.stride / 2)..).unwrap_or(&[]);
+        kernels::dot_rows(pairs, query.values(), scores);
         let scales = self.scales.get(first..).unwrap_or(&[]);
         let biases = self.biases.get(first..).unwrap_or(&[]);
         // In place: the dot product, then the score.
@@ -124,7 +134,7 @@ impl<'a> RowTable<'a> {
 
     /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
     pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
-        kernels::dot_picked(self.values, picked, query.values(), scores);
+        kernels::dot_picked(self.pairs, picked, query.values(), scores);
         for (number, &row) in scores.iter_mut().zip(picked) {
             *number = self.finish(row as usize, *number, query).to_bits();
         }

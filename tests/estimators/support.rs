@@ -2,6 +2,7 @@
 
 use zhat::format::{FileWriter, ModelBuf, Section, Sizes};
 use zhat::host::{Matrix, flat_model};
+use zhat::kernels::pair;
 use zhat::math::LogSum;
 use zhat::{Model, Query, QueryBuffer, Scratch, exact, seen_words};
 
@@ -61,14 +62,16 @@ pub fn tree_model(weights: &Matrix, biases: &[f32], leaf: usize, cap: u32) -> Mo
     let layer = flat_model(&Matrix::new(all, dim).expect("whole rows"), &all_biases).expect("valid");
     let layer = layer.model();
     let total = layer.classes();
-    let values: Vec<i8> = (0..total).flat_map(|row| layer.rows().values(row).to_vec()).collect();
+    let weights: Vec<i8> = (0..total).flat_map(|row| layer.rows().weights(row)).collect();
+    let pairs: Vec<i16> = weights.as_chunks().0.iter().map(|&[even, odd]| pair(even, odd)).collect();
     let scales: Vec<u16> = (0..total).map(|row| layer.rows().scale(row)).collect();
     let bias_bits: Vec<i32> = (0..total).map(|row| layer.rows().bias(row).to_bits()).collect();
-    let rows = n * layer.rows().stride();
+    let rows = n * layer.rows().stride() / 2;
 
-    let sizes = Sizes { classes: n, dim, scale_exponent: layer.scale_exponent(), max_norm: layer.max_norm() };
+    let (max_norm, largest_row) = (layer.max_norm(), layer.largest_row());
+    let sizes = Sizes { classes: n, dim, scale_exponent: layer.scale_exponent(), max_norm, largest_row };
     let mut file = FileWriter::new(sizes);
-    file.required(Section::Rows, &values[..rows]);
+    file.required(Section::Rows, &pairs[..rows]);
     file.required(Section::RowScales, &scales[..n]);
     file.required(Section::Biases, &bias_bits[..n]);
     let short = |list: Vec<usize>| list.into_iter().map(|index| index as u16).collect::<Vec<_>>();
@@ -78,7 +81,7 @@ pub fn tree_model(weights: &Matrix, biases: &[f32], leaf: usize, cap: u32) -> Mo
     file.required(Section::ClassOfRow, &short(class_of_row));
     file.required(Section::RowOfClass, &short(row_of_class));
     file.optional(Section::TreeInfo, &[groups.len() as u32, 0, 0, -10_i32 as u32, -10_i32 as u32, 0, 0, 0]);
-    file.optional(Section::NodeRows, &values[rows..]);
+    file.optional(Section::NodeRows, &pairs[rows..]);
     file.optional(Section::NodeScales, &scales[n..]);
     file.optional(Section::NodeBiases, &bias_bits[n..]);
     file.optional(Section::NodeSpans, &short(spans));

@@ -23,9 +23,9 @@ impl Signs {
     }
 
     /// The dot product of the next vector with these columns.
-    pub fn dot(&mut self, columns: impl Iterator<Item = i16>) -> i32 {
-        let mut sum = 0i32;
-        self.each(columns, |value, negative| sum += if negative { -i32::from(value) } else { i32::from(value) });
+    pub fn dot(&mut self, columns: impl Iterator<Item = i32>) -> i64 {
+        let mut sum = 0;
+        self.each(columns, |value, negative| sum += i64::from(if negative { -value } else { value }));
         sum
     }
 
@@ -63,7 +63,7 @@ impl Gaussians {
     }
 
     /// The dot product with these columns, in units of 2⁻⁸.
-    pub fn dot(&mut self, columns: impl Iterator<Item = i16>) -> i64 {
+    pub fn dot(&mut self, columns: impl Iterator<Item = i32>) -> i64 {
         let mut sum = 0;
         self.each(columns, |value, normal| sum += i64::from(value) * i64::from(normal));
         sum

@@ -36,7 +36,7 @@ pub struct Parts<'a> {
 /// Puts the file together and opens it.
 pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
     let nodes = quantised_nodes(parts);
-    let mut file = parts.rows.start_file(nodes.max_norm);
+    let mut file = parts.rows.start_file(Some(&nodes));
     let classes = parts.order.len();
     let mut row_of_class = vec![0u32; classes];
     parts.order.iter().enumerate().for_each(|(row, &class)| row_of_class[class as usize] = row as u32);
@@ -53,7 +53,7 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
     info[0] = parts.hierarchy.top as u32;
     info[1..5].copy_from_slice(&form.to_words());
     file.required(Section::TreeInfo, &info);
-    file.required(Section::NodeRows, &nodes.values);
+    file.required(Section::NodeRows, &nodes.pairs);
     file.required(Section::NodeScales, &nodes.scales);
     file.required(Section::NodeBiases, &nodes.biases);
     let spans: Vec<u32> =

@@ -71,7 +71,7 @@ impl Rows for QuantisedLayer<'_> {
         let model = self.0;
         for row in first..first + count {
             let step = model.row_scale(row);
-            weights.extend(model.rows().values(row)[..model.dim()].iter().map(|&v| f32::from(v) * step));
+            weights.extend(model.rows().weights(row).take(model.dim()).map(|v| f32::from(v) * step));
             biases.push(model.rows().bias(row).to_nats());
         }
     }

@@ -18,13 +18,17 @@ fn a_query_keeps_fourteen_bits() {
 }
 
 #[test]
-fn int8_queries_are_the_same_as_their_float_values() {
+fn int8_queries_are_those_of_their_float_values() {
     let file = model(4);
     let bytes = [127i8, -128, 3, 0];
     let floats = bytes.map(|b| f32::from(b) * 0.04);
     let a = QueryBuffer::<4>::from_i8(&file.model(), &bytes, 0.04).expect("valid");
     let b = QueryBuffer::<4>::new(&file.model(), &floats).expect("valid");
-    assert_eq!(a.values, b.values);
+    // They are scaled in integers: one in many comes out on the other side of a half.
+    assert_eq!((a.exponent, a.shift, a.len), (b.exponent, b.shift, b.len));
+    for (a, b) in a.columns().zip(b.columns()) {
+        assert!((a - b).abs() <= 256, "{a} {b}");
+    }
 }
 
 #[test]
@@ -50,5 +54,85 @@ fn tiny_and_zero_queries_are_fine() {
     for value in [0.0, 1e-38, 1e-45, -1e-20] {
         let query = QueryBuffer::<4>::new(&file.model(), &[value; 4]).expect("valid");
         assert!(query.norm() <= 1e-19);
+    }
+}
+
+/// A model of these int8 rows, and the queries of one: the largest row is right, or nothing that follows is.
+fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::format::ModelBuf {
+    use crate::format::{FileWriter, Section, Sizes};
+    let dim = rows[0].len();
+    let squares = |row: &Vec<i8>| row.iter().map(|&w| u32::from(w.unsigned_abs()).pow(2)).sum::<u32>();
+    let largest_row = rows.iter().map(squares).max().expect("rows");
+    let max_norm = (f64::from(largest_row).sqrt() * f64::from(scale_exponent).exp2()) as f32;
+    let mut file = FileWriter::new(Sizes { classes: rows.len(), dim, scale_exponent, max_norm, largest_row });
+    let pairs = rows.iter().flat_map(|row| {
+        let mut row = row.clone();
+        row.resize(dim.next_multiple_of(4), 0);
+        row.as_chunks().0.iter().map(|&[even, odd]| kernels::pair(even, odd)).collect::<Vec<i16>>()
+    });
+    file.required(Section::Rows, &pairs.collect::<Vec<_>>());
+    file.required(Section::RowScales, &vec![1u16; rows.len()]);
+    file.required(Section::Biases, &vec![0i32; rows.len()]);
+    file.into_model().expect("a valid model")
+}
+
+/// That no dot product overflows, that each is that of the columns, and that columns are near the query.
+fn dots_are_exact(rows: &[Vec<i8>], query: &[f32]) {
+    let file = model_of(rows, -20);
+    let model = file.model();
+    let quantised = QueryBuffer::<512>::new(&model, query).expect("a valid query");
+    let columns: Vec<i32> = quantised.columns().collect();
+    for (i, row) in rows.iter().enumerate() {
+        let truth: i64 = row.iter().zip(&columns).map(|(&w, &c)| i64::from(w) * i64::from(c)).sum();
+        let dot = kernels::dot(model.rows().pairs(i), quantised.values());
+        assert_eq!(i64::from(dot), truth, "row {i} of {rows:?}, {query:?}");
+    }
+    // Half a step, and half of one of the fifteen bits before: those may be no finer.
+    let step = power_of_two(8 - quantised.exponent()) * core::f32::consts::LN_2;
+    for (column, &value) in query.iter().enumerate() {
+        let error = (quantised.value(column) - value).abs();
+        assert!(error <= step * 1.01, "{column}: {error}, {step}");
+    }
+    let norm = columns.iter().map(|&c| f64::from(c).powi(2)).sum::<f64>().sqrt();
+    let norm = norm * f64::from(-quantised.exponent()).exp2() * core::f64::consts::LN_2;
+    assert!((f64::from(quantised.norm()) - norm).abs() <= norm * 1e-6);
+}
+
+#[test]
+fn dots_of_extreme_rows_and_queries_are_exact() {
+    for dim in [1, 2, 3, 4, 5, 8, 31, 63, 64, 100, 301, 512] {
+        let signs = |seed: usize| (0..dim).map(move |i| if (i * i + i / 3 + seed) % 3 == 1 { -1i8 } else { 1 });
+        for size in [1e-3, 1.0, 10.0] {
+            for seed in 0..3 {
+                // Rows along the query: Cauchy and Schwarz is an equation.
+                let along: Vec<i8> = signs(seed).map(|sign| 127 * sign).collect();
+                let query: Vec<f32> = signs(seed).map(|sign| size * f32::from(sign)).collect();
+                let against: Vec<i8> = along.iter().map(|w| -w).collect();
+                dots_are_exact(&[along, against, vec![-127; dim], vec![127; dim]], &query);
+            }
+            let mut lone = vec![0.0; dim];
+            lone[dim / 2] = -size;
+            dots_are_exact(&[vec![127; dim], vec![-127; dim]], &lone);
+        }
+        dots_are_exact(&[vec![0; dim]], &vec![1.0; dim]);
+        dots_are_exact(&[vec![127; dim]], &vec![0.0; dim]);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn dots_of_random_rows_and_queries_are_exact(
+        dim in 1usize..200,
+        count in 1usize..4,
+        spread in 0.001f32..20.0,
+        small in 1i32..128,
+        seed in proptest::num::u64::ANY,
+    ) {
+        let mut state = seed | 1;
+        let mut next = || { state = state.wrapping_mul(6364136223846793005).wrapping_add(1); (state >> 33) as i32 };
+        let mut weight = || (next() % (small + 1)) as i8 * if next() % 2 == 0 { 1 } else { -1 };
+        let rows: Vec<Vec<i8>> = (0..count).map(|_| (0..dim).map(|_| weight()).collect()).collect();
+        let query: Vec<f32> = rows[0].iter().map(|&w| spread * (f32::from(w) / 127.0 + (next() % 1000) as f32 / 4000.0)).collect();
+        dots_are_exact(&rows, &query);
     }
 }
