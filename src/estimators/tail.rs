@@ -40,6 +40,9 @@ pub(super) fn sample(
     Ok(Tail { sum: sum.scaled(population as u32, rows as u32), rows, error })
 }
 
+/// Rows that are scored at a time.
+const AT_A_TIME: usize = 16;
+
 /// Calls `each(i, score)` for the i-th sampled row, and says how many there were.
 pub(super) fn scores(
     model: &Model<'_>,
@@ -56,23 +59,28 @@ pub(super) fn scores(
     }
     let population = model.classes().saturating_sub(skipped.len());
     let mut count = 0;
-    let mut waiting = None;
+    // Rows that wait: together they cost less than one by one.
+    let mut rows = [0; AT_A_TIME];
+    let mut waiting = 0;
+    let mut score = |rows: &[u32]| {
+        let mut scores = [0; AT_A_TIME];
+        model.rows().scores_of(rows, query, &mut scores);
+        for &bits in scores.iter().take(rows.len()) {
+            each(count, Log2::from_bits(bits));
+            count += 1;
+        }
+    };
     random::distinct(rng, samples, population, Seen::new(marks), |place| {
-        let row = row_at(place, skipped);
-        // Two rows share the loads of the query.
-        let Some(first) = waiting.take() else {
-            waiting = Some(row);
-            return;
-        };
-        let [one, two] = model.rows().score_pair([first, row], query);
-        each(count, one);
-        each(count + 1, two);
-        count += 2;
+        if let Some(waits) = rows.get_mut(waiting) {
+            *waits = row_at(place, skipped) as u32;
+            waiting += 1;
+        }
+        if waiting == AT_A_TIME {
+            score(&rows);
+            waiting = 0;
+        }
     });
-    if let Some(row) = waiting {
-        each(count, model.rows().score(row, query));
-        count += 1;
-    }
+    score(rows.get(..waiting).unwrap_or(&[]));
     Ok(count)
 }
 
