@@ -2,8 +2,8 @@
 //!
 //! SMLAD multiplies and adds two 16-bit pairs: a word of a row as it is, and once more with the low byte of each half,
 //! which SXTB16 widens. Two rows share every load of the query: for 8 columns one LDM of four query words, and per row
-//! one LDRD, two SXTB16 and four SMLAD: 15 instructions for 16 multiply-accumulates, two for the loop each 64, and 11
-//! for each pair of rows.
+//! one LDRD, two SXTB16 and four SMLAD: 15 instructions for 16 multiply-accumulates, two for the loop each 128, and
+//! 11 for each pair of rows.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
@@ -104,7 +104,7 @@ macro_rules! four_columns {
 /// All of it is one block: what the compiler would put between two pairs takes a fifth of the time of rows of 64. No
 /// register is left in it, so a frame on the stack has what each pair begins with: one LDM loads the query's address,
 /// zeros for the four sums, how often the loop goes round, and where to begin. That is inside the loop where the columns
-/// are not a multiple of 32, in front of it where they are not one of 8, and where two numbers are turned into addresses
+/// are not a multiple of 64, in front of it where they are not one of 8, and where two numbers are turned into addresses
 /// if rows are picked. r6 and r7 the compiler will not lend to `asm!`: they are saved by hand.
 ///
 /// # Safety
@@ -113,16 +113,16 @@ macro_rules! four_columns {
 unsafe fn dot_pairs(table: *const i16, numbers: *const u32, query: &[i16], places: Range<*mut i32>) {
     // SAFETY: for each pair 8·⌊stride/8⌋ + stride % 8 = stride columns are read from both rows and the query, since 4
     // divides the stride, and two places written. Places to jump to are computed from labels with the bit that says
-    // Thumb; the loop is entered at one of its four parts of 60 bytes each. Every register written is declared, or
+    // Thumb; the loop is entered at one of its eight parts of 60 bytes each. Every register written is declared, or
     // restored; the stack is as before at the end.
     unsafe {
         asm!(
             "push {{r6, r7}}",
             "lsrs r6, r5, #3",          // parts of 8 columns
-            "adds r7, r6, #3",
-            "lsrs r7, r7, #2",          // rounds of the loop, the first from the middle if 4 does not divide the parts
+            "adds r7, r6, #7",
+            "lsrs r7, r7, #3",          // rounds of the loop, the first from the middle if 8 does not divide the parts
             "rsbs r6, r6, #0",
-            "and r6, r6, #3",           // parts that it leaves out
+            "and r6, r6, #7",           // parts that it leaves out
             "rsb r6, r6, r6, lsl #4",
             "add r1, r0, r5",           // the second row
             "adr r11, 3f + 1",
@@ -162,6 +162,10 @@ unsafe fn dot_pairs(table: *const i16, numbers: *const u32, query: &[i16], place
             "ldr pc, [sp, #44]",
             ".p2align 2",
             "3:",
+            eight_columns_of_two!(),
+            eight_columns_of_two!(),
+            eight_columns_of_two!(),
+            eight_columns_of_two!(),
             eight_columns_of_two!(),
             eight_columns_of_two!(),
             eight_columns_of_two!(),
