@@ -62,16 +62,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Queries that devices are measured with.
 const MEASURED: usize = 1000;
-/// Rows and columns of the layers that devices are measured on.
-const SIZES: [(usize, usize); 4] = [(2_000, 64), (10_000, 64), (30_000, 64), (10_000, 128)];
+/// Rows and columns of the layers that devices are measured on, and a shape of the tree that the builder tries for them.
+const SIZES: [([usize; 2], [usize; 2]); 4] =
+    [([2_000, 64], [16, 16]), ([10_000, 64], [64, 32]), ([30_000, 64], [64, 32]), ([10_000, 128], [64, 32])];
 
 /// Builds a model of each size for 4 % of the work, and writes it with 1 000 queries.
 fn sizes(folder: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(folder)?;
-    // One plan: it is the cost that is of interest, not the last per mille of the error.
-    let plans = vec![Plan { blend: 0.25, branching: 16, leaf: 16, learn: true, links: 8 }];
-    let targets = Targets { work: 0.04, cap: 0.04, plans, ..Targets::default() };
-    for (classes, dim) in SIZES {
+    for ([classes, dim], [branching, leaf]) in SIZES {
+        // One plan: it is the cost that is of interest, not the last per mille of the error.
+        let plans = vec![Plan { blend: 0.25, branching, leaf, learn: true, links: 8 }];
+        let targets = Targets { work: 0.04, cap: 0.04, plans, ..Targets::default() };
         let layer = Layer::generate(classes, dim, 1);
         let calibration = layer.queries(Kind::LanguageModel, 2000, 2);
         let built = build(&layer.weights, &layer.biases, Some(&calibration), &targets, &mut |_| ())?;

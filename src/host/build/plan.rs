@@ -25,6 +25,14 @@ impl Default for Plan {
 /// Above so many rows fewer plans are tried.
 const LARGE: usize = 100_000;
 
+/// Children of a node and rows of a leaf: the wider the tree, the better it predicts, and the more work before the first row.
+const SHAPES: [(usize, usize); 6] = [(8, 8), (16, 16), (32, 16), (32, 32), (64, 16), (64, 32)];
+/// The top of the tree may take this part of the work.
+const TOP_SHARE: f32 = 0.25;
+/// Shapes that are tried: the widest that the work allows. Narrower ones were not better, and the more are tried, the more
+/// often the luck of the queries chooses.
+const TRIED: usize = 2;
+
 /// What a model is built for.
 #[derive(Clone, Debug)]
 pub struct Targets {
@@ -52,12 +60,11 @@ impl Targets {
         if !calibrated {
             return vec![Plan::default()];
         }
-        // Trying takes as long as building: a large layer gets the few shapes that are best most often.
-        let (blends, shapes): (&[f32], &[(usize, usize)]) = if rows > LARGE {
-            (&[0.25], &[(16, 16), (32, 16)])
-        } else {
-            (&[0.125, 0.25], &[(8, 8), (16, 16), (32, 16)])
-        };
+        let top = TOP_SHARE * self.work * rows as f32;
+        let fitting = SHAPES.iter().filter(|shape| shape.0 as f32 <= top).count().max(1);
+        // Trying takes as long as building: a large layer gets the few plans that are best most often.
+        let blends: &[f32] = if rows > LARGE { &[0.25] } else { &[0.125, 0.25] };
+        let shapes = &SHAPES[fitting.saturating_sub(TRIED)..fitting];
         let mut plans = Vec::new();
         for &blend in blends {
             for &(branching, leaf) in shapes {

@@ -86,7 +86,7 @@ pub(super) fn trials(
     let classes = model.classes();
     let rows = |share: f32| ((share * classes as f32) as u32).max(index.hierarchy.top as u32);
     // A little below: the queries to come may be harder than these.
-    let goal = targets.work * classes as f32 * 0.98;
+    let goal = targets.work * classes as f32 * 0.94;
     let mut trials = Vec::new();
     let expands: &[u32] = if plan.links == 0 { &[0] } else { &[0, 2, 4, 8] };
     for &expand in expands {
