@@ -74,8 +74,8 @@ fn answer(classifier: &Classifier<'_>, values: &[f32], scratch: &mut Memory) -> 
     classifier.classify(&query, scratch)
 }
 
-/// The cap that keeps a deadline, by the promise of [`Budget`]: 20 000 + N/2 instructions, and 1.45·d + 240 for each
+/// The cap that keeps a deadline, by the promise of [`Budget`]: 15 000 + N/2 instructions, and 1.1·d + 180 for each
 /// row-equivalent.
 const fn cap_for(instructions: u64) -> u32 {
-    ((instructions - 20_000 - CLASSES as u64 / 2) * 100 / (145 * DIM as u64 + 24_000)) as u32
+    ((instructions - 15_000 - CLASSES as u64 / 2) * 100 / (110 * DIM as u64 + 18_000)) as u32
 }

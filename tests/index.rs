@@ -259,3 +259,23 @@ fn bad_requests_are_named() {
     let wrong = Matrix::new(vec![0.0; 10], 5).expect("two queries of five");
     assert!(build(&layer.weights, &layer.biases, Some(&wrong), &targets(0.1, 0.2), &mut |_| ()).is_err());
 }
+
+/// Where all nodes look alike, opening inner ones may be worth more than any leaf, down to the last of the budget.
+#[test]
+fn a_query_that_says_nothing_still_gets_a_class() {
+    for Built { layer, file, .. } in models() {
+        let model = file.model();
+        let classifier = Classifier::new(model).expect("an index");
+        let top = model.tree().expect("an index").top() as u32;
+        for cap in [top + 60, top + 100, top + 200] {
+            let classifier = classifier.with_budget(Budget { cap, epsilon: 0.0, expand: 0 }).expect("the top fits");
+            for query in layer.queries.iter().take(20) {
+                let query: Vec<f32> = query.iter().map(|x| x * 0.01).collect();
+                let query = QueryBuffer::<D>::new(&model, &query).expect("a valid query");
+                let answer = classifier.classify::<3, _, _>(&query, &mut Memory::new()).expect("memory");
+                assert!(!answer.top.is_empty(), "{cap}");
+                assert!(answer.work.row_equivalents() <= cap);
+            }
+        }
+    }
+}

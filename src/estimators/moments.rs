@@ -9,6 +9,7 @@ use super::Estimate;
 use super::top::{Nothing, Offer};
 use crate::Error;
 use crate::format::Model;
+use crate::kernels::keep_small;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 pub(crate) use crate::search::Found;
@@ -78,14 +79,23 @@ pub(super) fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> Log
         return found.overflow;
     }
     let mut far = LogSum::new();
+    // Of several families, as they fit: many terms at once are cheaper.
     let mut masses = [0; FAMILY];
+    let mut filled = 0;
     for (first, words) in found.frontier.families() {
+        if filled + words.len() > FAMILY {
+            far.add_all(masses.get(..filled).unwrap_or(&[]));
+            filled = 0;
+        }
+        let places = masses.get_mut(filled..).unwrap_or(&mut []);
         // A node that was opened has a mass of next to nothing here, since its priority is gone.
-        for ((mass, &word), gain) in masses.iter_mut().zip(words).zip(tree.gains_from(first)) {
+        for ((mass, &word), gain) in places.iter_mut().zip(words).zip(tree.gains_from(first)) {
+            keep_small();
             *mass = priority_of(word as i32).saturating_sub(gain).saturating_add(factor).to_bits();
         }
-        far.add_all(masses.get(..words.len()).unwrap_or(&[]));
+        filled += words.len();
     }
+    far.add_all(masses.get(..filled).unwrap_or(&[]));
     far.add_sum(&found.overflow);
     far
 }

@@ -119,13 +119,15 @@ impl<'a> RowTable<'a> {
         }
     }
 
-    /// The scores of the rows from `first` on.
+    /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are not so many.
     #[inline(never)]
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
-        let pairs = self.pairs.get(first * (self.stride / 2)..).unwrap_or(&[]);
+        let end = first.wrapping_add(scores.len());
+        let pairs = self.pairs.get(first.wrapping_mul(self.stride / 2)..).unwrap_or(&[]);
+        let (Some(scales), Some(biases)) = (self.scales.get(first..end), self.biases.get(first..end)) else {
+            return;
+        };
         kernels::dot_rows(pairs, query.values(), scores);
-        let scales = self.scales.get(first..).unwrap_or(&[]);
-        let biases = self.biases.get(first..).unwrap_or(&[]);
         // In place: the dot product, then the score.
         for ((number, &scale), &bias) in scores.iter_mut().zip(scales).zip(biases) {
             *number = query.to_score(*number, scale, bias);

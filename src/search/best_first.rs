@@ -43,9 +43,11 @@ pub(crate) fn best_first<'s>(
         tree,
         query,
         spread: tree.spread_of(query),
-        top,
-        best: BestRows::new(if model.links().is_some() { budget.expand } else { 0 }),
-        threshold: Log2::MIN,
+        hits: Hits {
+            top,
+            best: BestRows::new(if model.links().is_some() { budget.expand } else { 0 }),
+            threshold: Log2::MIN,
+        },
         seen: Seen::new(buffers.seen),
         frontier: Frontier::new(buffers.frontier),
         near: LogSum::new(),
@@ -53,13 +55,16 @@ pub(crate) fn best_first<'s>(
         overflow: LogSum::new(),
         // No sound tree takes more; a damaged one that was trusted could otherwise go round and round.
         left: (budget.cap as usize).min(model.classes() + tree.len()),
+        for_a_leaf: BLOCK.min(budget.cap as usize / 8),
         rows: 0,
         nodes: 0,
         watch_far: budget.epsilon > 0.0,
         scores: [0; BLOCK],
+        filled: 0,
         linked: [0; BLOCK],
     };
     search.run(budget.epsilon);
+    search.add_scores();
     Found {
         near: search.near,
         overflow: search.overflow,
@@ -75,23 +80,22 @@ struct Search<'a, 'm, 's, T> {
     tree: &'a Tree<'m>,
     query: &'a Query,
     spread: Spread,
-    top: &'a mut T,
-    best: BestRows,
-    /// What a score has to reach for `best` or `top` to look at it.
-    threshold: Log2,
+    hits: Hits<'a, T>,
     seen: Seen<'s>,
     frontier: Frontier<'s>,
     near: LogSum,
     /// The predicted mass of the frontier; kept only where ε asks for it.
     far: LogSum,
     overflow: LogSum,
-    /// Row-equivalents that may still be spent.
+    /// Row-equivalents that may still be spent, and how many of them are kept for a leaf until a row was scored.
     left: usize,
+    for_a_leaf: usize,
     rows: usize,
     nodes: usize,
     watch_far: bool,
-    /// The bits of the scores of one block.
+    /// The bits of scores, and how many of them are still to be added to `near`: many at once are cheaper.
     scores: [i32; BLOCK],
+    filled: usize,
     /// The rows that links lead to.
     linked: [u32; BLOCK],
 }
@@ -104,29 +108,51 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         }
         self.predict(0, self.tree.top());
         loop {
-            while let Some(row) = self.best.next() {
+            while let Some(row) = self.hits.best.next() {
                 self.follow_links(row);
             }
-            if self.watch_far && !self.near.is_zero() && self.near.share_of_sum(&self.far) <= epsilon {
-                return;
+            if self.watch_far {
+                self.add_scores();
+                if !self.near.is_zero() && self.near.share_of_sum(&self.far) <= epsilon {
+                    return;
+                }
             }
             let Some(next) = self.frontier.peek() else {
                 return;
             };
             if !self.open(next) {
-                return;
+                break;
             }
+        }
+        if self.rows == 0 {
+            self.score_any_leaf();
+        }
+    }
+
+    /// For a query to which everything looks alike: inner nodes were more worth their work than any leaf, but an answer
+    /// without a class is none.
+    #[cold]
+    fn score_any_leaf(&mut self) {
+        let (tree, left) = (self.tree, self.left);
+        let fits = |node| {
+            let span = tree.span(node);
+            span.is_leaf() && span.rows <= left
+        };
+        if let Some(leaf) = self.frontier.take_last(fits) {
+            let span = tree.span(leaf);
+            self.score_leaf(span.first_row, span.rows);
         }
     }
 
     /// Opens the node on top of the frontier; false, and nothing done, if there is not enough left for it.
     fn open(&mut self, next: Unopened) -> bool {
         let span = self.tree.span(next.node);
+        let kept = if self.rows == 0 { self.for_a_leaf } else { 0 };
         let is_enough = if span.is_leaf() {
             // Rows that were reached before cost nothing; they are counted only where it matters.
             self.left >= span.rows || self.left >= span.rows - self.seen.count(span.first_row, span.rows).min(span.rows)
         } else {
-            self.left >= span.children
+            self.left >= span.children + kept
         };
         if !is_enough {
             return false;
@@ -147,20 +173,25 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     fn predict(&mut self, first: usize, count: usize) {
         self.left = self.left.saturating_sub(count);
         self.nodes += count;
-        for (at, count) in blocks(first, count) {
+        let (mut at, end) = (first, first.saturating_add(count));
+        while at < end {
+            let (first, count) = (at, BLOCK.min(end - at));
+            at += count;
             let (tree, query, spread) = (self.tree, self.query, &self.spread);
-            let fill = |places: &mut [i32]| tree.priorities(at, query, spread, places);
-            if !self.watch_far && self.frontier.push(at, count, fill) {
+            let fill = |places: &mut [i32]| tree.priorities(first, query, spread, places);
+            if !self.watch_far && self.frontier.push(first, count, fill) {
                 continue;
             }
-            // Their masses are of interest, too.
+            // Their masses are of interest, too. Scores that wait make room for them.
+            self.near.add_all(self.scores.get(..self.filled).unwrap_or(&[]));
+            self.filled = 0;
             let priorities = self.scores.get_mut(..count).unwrap_or(&mut []);
             fill(priorities);
             let copy =
                 |places: &mut [i32]| places.iter_mut().zip(&*priorities).for_each(|(place, &from)| *place = from);
-            let fits = self.watch_far && self.frontier.push(at, count, copy);
+            let fits = self.watch_far && self.frontier.push(first, count, copy);
             for (i, &priority) in priorities.iter().enumerate() {
-                let mass = tree.mass_of(Log2::from_bits(priority), at + i);
+                let mass = tree.mass_of(Log2::from_bits(priority), first + i);
                 if self.watch_far {
                     self.far.add(mass);
                 }
@@ -196,12 +227,38 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     /// Scores the rows `first..end`: one sequential read.
     #[inline(never)]
     fn score_run(&mut self, first: usize, end: usize) {
-        for (at, count) in blocks(first, end.saturating_sub(first)) {
-            if let Some(scores) = self.scores.get_mut(..count) {
-                self.model.rows().scores(at, self.query, scores);
-                self.take(count, |_, i| at + i);
+        let mut at = first;
+        while at < end {
+            let (first, count) = (at, BLOCK.min(end - at));
+            at += count;
+            self.make_room(count);
+            if let Some(scores) = self.scores.get_mut(self.filled..self.filled + count) {
+                self.model.rows().scores(first, self.query, scores);
+                self.hits.offer(self.model, scores, |i| first + i);
+                self.count(count);
             }
         }
+    }
+
+    /// So many scores were put behind those that are filled.
+    #[inline]
+    fn count(&mut self, scores: usize) {
+        self.filled += scores;
+        self.rows += scores;
+        self.left = self.left.saturating_sub(scores);
+    }
+
+    /// Places for so many scores.
+    #[inline]
+    fn make_room(&mut self, scores: usize) {
+        if self.filled + scores > BLOCK {
+            self.add_scores();
+        }
+    }
+
+    fn add_scores(&mut self) {
+        self.near.add_all(self.scores.get(..self.filled).unwrap_or(&[]));
+        self.filled = 0;
     }
 
     /// Scores the rows that a row leads to, as far as the budget goes.
@@ -214,10 +271,10 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     }
 
     fn score_links<I: Copy + Into<u32>>(&mut self, links: &[I]) {
-        let mut len = 0;
+        let (mut len, most) = (0, self.left.min(BLOCK));
         for &link in links {
             let row: u32 = link.into();
-            if len < self.left && self.seen.insert(row as usize) {
+            if len < most && self.seen.insert(row as usize) {
                 if let Some(place) = self.linked.get_mut(len) {
                     *place = row;
                 }
@@ -228,34 +285,39 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     }
 
     /// Scores the first so many of the linked rows.
+    #[inline(never)]
     fn score_linked(&mut self, count: usize) {
-        let linked = self.linked.get(..count).unwrap_or(&[]);
-        self.model.rows().scores_of(linked, self.query, &mut self.scores);
-        self.take(count, |search, i| search.linked.get(i).map_or(0, |&row| row as usize));
-    }
-
-    /// Counts the first scores of the block in; `row_of` says whose they are.
-    #[inline]
-    fn take(&mut self, count: usize, row_of: impl Fn(&Self, usize) -> usize) {
-        self.left = self.left.saturating_sub(count);
-        self.rows += count;
-        let scores = self.scores.get(..count).unwrap_or(&[]);
-        self.near.add_all(scores);
-        for i in 0..scores.len() {
-            let score = Log2::from_bits(self.scores.get(i).copied().unwrap_or(i32::MIN));
-            if score >= self.threshold {
-                cold_path();
-                let row = row_of(self, i);
-                self.best.offer(row, score);
-                self.top.offer(self.model, row, score);
-                self.threshold = self.best.threshold().min(self.top.threshold());
-            }
+        self.make_room(count);
+        let places = self.scores.get_mut(self.filled..self.filled + count);
+        if let (Some(linked), Some(scores)) = (self.linked.get(..count), places) {
+            self.model.rows().scores_of(linked, self.query, scores);
+            self.hits.offer(self.model, scores, |i| linked.get(i).map_or(0, |&row| row as usize));
+            self.count(count);
         }
     }
 }
 
-/// `first..first + count` in blocks: the first of each, and how many.
-fn blocks(first: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
-    let end = first.saturating_add(count);
-    (first..end).step_by(BLOCK).map(move |at| (at, BLOCK.min(end - at)))
+/// Who is interested in high scores.
+struct Hits<'a, T> {
+    top: &'a mut T,
+    best: BestRows,
+    /// What a score has to reach for one of them to look at it.
+    threshold: Log2,
+}
+
+impl<T: Offer> Hits<'_, T> {
+    /// Offers scores; `row_of` says whose they are.
+    #[inline]
+    fn offer(&mut self, model: &Model<'_>, scores: &[i32], row_of: impl Fn(usize) -> usize) {
+        for (i, &bits) in scores.iter().enumerate() {
+            let score = Log2::from_bits(bits);
+            if score >= self.threshold {
+                cold_path();
+                let row = row_of(i);
+                self.best.offer(row, score);
+                self.top.offer(model, row, score);
+                self.threshold = self.best.threshold().min(self.top.threshold());
+            }
+        }
+    }
 }

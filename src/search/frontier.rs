@@ -31,8 +31,9 @@ pub(crate) struct Unopened {
 
 pub(crate) struct Frontier<'a> {
     words: &'a mut [u32],
-    /// Words that families take up.
+    /// Words that families take up, and how many families there are.
     used: usize,
+    families: usize,
     /// Entries of the heap.
     waiting: usize,
 }
@@ -40,13 +41,15 @@ pub(crate) struct Frontier<'a> {
 impl<'a> Frontier<'a> {
     /// An empty frontier in this memory.
     pub fn new(words: &'a mut [u32]) -> Self {
-        Self { words, used: 0, waiting: 0 }
+        // Whole entries, so that those at the end are found without a look at what is left over.
+        let even = words.len() & !(ENTRY - 1);
+        Self { words: words.get_mut(..even).unwrap_or(&mut []), used: 0, families: 0, waiting: 0 }
     }
 
     /// Words that were needed so far.
     pub fn room(&self) -> usize {
         // The heap is largest when every family waits.
-        self.used + ENTRY * self.families().count()
+        self.used + ENTRY * self.families
     }
 
     /// Puts `count` nodes from `first` on into the frontier; `fill` writes the bits of their priorities. False, and nothing
@@ -67,6 +70,7 @@ impl<'a> Frontier<'a> {
         let places = bytemuck::try_cast_slice_mut(places).unwrap_or(&mut []);
         fill(places);
         self.used = end;
+        self.families += 1;
         let best = number(places);
         self.enter(start, best);
         true
@@ -113,6 +117,23 @@ impl<'a> Frontier<'a> {
             self.waiting -= 1;
             self.sink(self.entry(self.waiting));
         }
+    }
+
+    /// Takes out the best of the nodes that are wanted, whatever others there are. It is the last: the heap is not told.
+    #[cold]
+    pub fn take_last(&mut self, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
+        let wanted = self.iter().filter(|unopened| is_wanted(unopened.node));
+        let last = wanted.max_by_key(|unopened| unopened.priority)?.node;
+        let mut rest = self.words.get_mut(..self.used)?;
+        while let Some((&mut [first, count], behind)) = rest.split_first_chunk_mut::<HEAD>() {
+            let (places, next) = behind.split_at_mut_checked(count as usize)?;
+            if let Some(place) = last.checked_sub(first as usize).and_then(|i| places.get_mut(i)) {
+                *place = OPENED as u32;
+                return Some(last);
+            }
+            rest = next;
+        }
+        None
     }
 
     /// All unopened nodes, in the order in which they were put in.
@@ -174,14 +195,14 @@ impl<'a> Frontier<'a> {
 
     #[inline]
     fn entry(&self, at: usize) -> Entry {
-        let entries = self.words.as_rchunks::<ENTRY>().1;
+        let entries = self.words.as_chunks::<ENTRY>().0;
         let [priority, family] = entries.get(entries.len().wrapping_sub(at + 1)).copied().unwrap_or_default();
         Entry { priority: priority as i32, family }
     }
 
     #[inline]
     fn put(&mut self, at: usize, entry: Entry) {
-        let entries = self.words.as_rchunks_mut::<ENTRY>().1;
+        let entries = self.words.as_chunks_mut::<ENTRY>().0;
         let last = entries.len();
         if let Some(place) = entries.get_mut(last.wrapping_sub(at + 1)) {
             *place = [entry.priority as u32, entry.family];
@@ -264,8 +285,19 @@ mod tests {
     }
 
     #[test]
+    fn the_last_one_may_be_any() {
+        let mut words = [0; 40];
+        let mut frontier = Frontier::new(&mut words);
+        assert!(push(&mut frontier, 0, &[320, 640, 960]) && push(&mut frontier, 3, &[64, 96, 32]));
+        assert_eq!(frontier.take_last(|node| node > 9), None);
+        assert_eq!(frontier.take_last(|node| node != 2 && node != 1), Some(0));
+        assert_eq!(frontier.take_last(|node| node > 2), Some(4));
+        assert_eq!(frontier.iter().map(|unopened| unopened.node).collect::<Vec<_>>(), [1, 2, 3, 5]);
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_and_changes_nothing() {
-        let mut words = [0; 11];
+        let mut words = [0; 10];
         let mut frontier = Frontier::new(&mut words);
         assert!(frontier.peek().is_none());
         frontier.pop();

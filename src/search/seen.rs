@@ -1,12 +1,20 @@
 //! The rows that were scored: one bit each.
 
+use crate::kernels::keep_small;
+
 /// A set of rows.
 pub(crate) struct Seen<'a>(&'a mut [u32]);
 
 impl<'a> Seen<'a> {
     /// An empty set in this memory, which has a bit for each row.
     pub fn new(words: &'a mut [u32]) -> Self {
-        words.fill(0);
+        // Eight words at a time take half the instructions of the compiler's library.
+        let (eights, rest) = words.as_chunks_mut::<8>();
+        for eight in eights {
+            keep_small();
+            *eight = [0; 8];
+        }
+        rest.fill(0);
         Self(words)
     }
 

@@ -22,6 +22,7 @@ pub use spread::{Form, Spread};
 
 use crate::Error;
 use crate::format::Indices;
+use crate::kernels::keep_small;
 use crate::math::Log2;
 use crate::rows::{Query, RowTable};
 
@@ -105,6 +106,7 @@ impl<'a> Tree<'a> {
         self.nodes.scores(first, query, priorities);
         let spreads = self.spreads.get(first..).unwrap_or(&[]);
         for ((number, &numbers), gain) in priorities.iter_mut().zip(spreads).zip(self.gains_from(first)) {
+            keep_small();
             *number = number.saturating_add(spread.of_node(numbers).to_bits()).saturating_add(gain.to_bits());
         }
     }

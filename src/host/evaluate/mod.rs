@@ -43,6 +43,7 @@ pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, score
 use super::Matrix;
 use crate::search::Budget;
 use crate::{Error, Model};
+pub(crate) use tally::holds;
 use tally::{Case, Mean, Tally};
 
 /// Queries that go through at a time.

@@ -108,8 +108,7 @@ impl Tally {
         if let Some((low, high)) = answer.interval {
             let exact_p = (score - exact.log_z).exp().min(1.0);
             let (low, high) = (p * low, (p * high).min(1.0));
-            // Exact answers have an interval of no width: what a float product is off by is not a miss.
-            self.coverage.add(f32::from(u8::from((low - 2e-5..=high + 2e-5).contains(&exact_p))));
+            self.coverage.add(f32::from(u8::from(holds((low, high), exact_p))));
             self.width.add(high - low);
         }
         if let (Some((label, label_score)), Some(reliability)) = (label, &mut self.reliability) {
@@ -155,6 +154,12 @@ impl Tally {
 }
 
 /// The value that this share of a sorted list does not exceed.
+/// Whether a probability is in an interval. Exact answers have one of no width: what a float product is off by is not a
+/// miss.
+pub(crate) fn holds((low, high): (f32, f32), p: f32) -> bool {
+    (low - 2e-5..=high + 2e-5).contains(&p)
+}
+
 fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
     let at = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(at.clamp(1, sorted.len().max(1)) - 1).copied()

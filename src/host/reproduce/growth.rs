@@ -2,8 +2,8 @@
 //!
 //! The first 10 000, 30 000, … vectors are layers of one kind and several sizes. They are asked queries from all over their
 //! own rows, and once more the same queries, rows of the smallest: as N grows the first become those of rarer words with
-//! shorter vectors, which are easier, and the second do not. Each gets the index that it would get without calibration queries; the cap is then searched for at which the mean of |Ẑ−Z|/Z is the error asked for. The
-//! exponent is the slope of log work over log N (least squares): 1 would be linear, 0 no growth at all.
+//! shorter vectors, which are easier, and the second do not. Each gets the index that it would get without calibration
+//! queries; the cap is then searched for at which the mean of |Ẑ−Z|/Z is the error asked for. The exponent is the slope of log work over log N (least squares): 1 would be linear, 0 no growth at all.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,7 @@ use super::{Grid, ReproduceError, Step, today};
 use crate::format::Model;
 use crate::host::Matrix;
 use crate::host::build::{Targets, build};
+use crate::host::evaluate::holds;
 use crate::host::measure::{Truth, outcomes, predictions, truths};
 use crate::search::Budget;
 
@@ -126,10 +127,10 @@ fn coverage(model: &Model<'_>, queries: &Matrix) -> Result<f64, ReproduceError> 
     let truths = truths(model, queries).map_err(ReproduceError::Model)?;
     let answers = predictions::<1>(model, queries, &settings.budget).map_err(ReproduceError::Model)?;
     let held = answers.iter().zip(&truths).filter(|(answer, truth)| {
-        answer.top.first().is_some_and(|best| {
-            let (low, high) = answer.interval(best.p);
-            (low..=high).contains(&(best.score.to_nats() - truth.log_z).exp())
-        })
+        answer
+            .top
+            .first()
+            .is_some_and(|best| holds(answer.interval(best.p), (best.score.to_nats() - truth.log_z).exp()))
     });
     Ok(held.count() as f64 / answers.len() as f64)
 }
