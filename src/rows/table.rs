@@ -80,14 +80,6 @@ impl<'a> RowTable<'a> {
         self.finish(i, kernels::dot(self.pairs(i), query.values()), query)
     }
 
-    /// The scores of two rows, which share the loads of the query.
-    #[inline]
-    pub fn score_pair(&self, [a, b]: [usize; 2], query: &Query) -> [Log2; 2] {
-        let mut scores = [0; 2];
-        self.scores_of(&[a as u32, b as u32], query, &mut scores);
-        scores.map(Log2::from_bits)
-    }
-
     /// Calls `each(i, score)` for rows `first..first + count`, in order.
     #[inline]
     pub fn for_each_score(&self, first: usize, count: usize, query: &Query, mut each: impl FnMut(usize, Log2)) {

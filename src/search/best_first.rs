@@ -14,7 +14,7 @@ use crate::tree::{Spread, Tree};
 /// Rows or nodes that are scored at a time.
 const BLOCK: usize = FAMILY;
 
-/// What a search leaves: everything is either in `near` or in one of the unopened nodes.
+/// What a search leaves: everything is in `near` or in one of the unopened nodes, and rows that links reached may be in both.
 pub(crate) struct Found<'a> {
     /// The sum over the rows that were scored.
     pub near: LogSum,
