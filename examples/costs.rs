@@ -162,7 +162,7 @@ fn share_of_dots(rows: u64, stride: usize, all: u64) {
     }
 }
 
-/// The deepest stack of the default classifier, its query and its answer; the scratch memory is counted by itself.
+/// The deepest stack of the default classifier and its answer; scratch memory and query are counted by themselves.
 fn stack(bench: &mut Bench<'_>) -> Result<(), &'static str> {
     let before = support::depth();
     support::paint();
@@ -171,10 +171,11 @@ fn stack(bench: &mut Bench<'_>) -> Result<(), &'static str> {
     }
     if let Some((deepest, before)) = support::deepest().zip(before) {
         let room = bench.model.settings().map_or(0, |settings| settings.frontier as usize);
-        let scratch = 4 * (seen_words(bench.model.classes()) + room);
+        let query = size_of::<QueryBuffer<0>>() + 2 * bench.model.rows().stride();
+        let scratch = 4 * (seen_words(bench.model.classes()) + room) + query;
         let stack = deepest - before;
         figure!(
-            "RAM of the classifier, K = {K}: {stack} bytes of stack, {scratch} of scratch memory, {} in all",
+            "RAM of the classifier, K = {K}: {stack} bytes of stack, {scratch} of scratch memory and query, {} in all",
             stack + scratch
         );
     }
