@@ -31,7 +31,8 @@ mod portable;
 /// Rows are padded to a multiple of this many bytes.
 pub const ROW_ALIGN: usize = 4;
 
-/// The longest row that the format allows: at this length the query still has ten bits and a sign.
+/// The longest row that the format allows. The longer the rows, the fewer bits are left for a column of the query; from
+/// about 4 000 columns on, rounding it costs more than rounding the rows to int8.
 pub const MAX_DIM: usize = 16_384;
 
 /// The weights of an even column and of the odd one behind it as they are stored.
@@ -63,7 +64,8 @@ pub const fn query_slot(column: usize, stride: usize) -> usize {
     }
 }
 
-/// In the body of a loop: it is not copied four times. Where flash is scarce that is worth two instructions a round.
+/// In the body of a loop: a compiler for a device does not copy it four times. That saves flash and, where a loop goes round
+/// a few times only or its copies would not fit the registers, instructions as well.
 #[inline(always)]
 pub(crate) fn keep_small() {
     if cfg!(target_os = "none") {

@@ -1,4 +1,5 @@
-//! The dot product as everybody would write it, and the oracle of the other kernels.
+//! The dot product without special instructions, and the oracle of the other kernels: one product after the other, in the
+//! order in which the platform keeps the query.
 
 use super::{BY_WORDS, keep_small};
 

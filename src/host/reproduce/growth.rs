@@ -3,7 +3,8 @@
 //! The first 10 000, 30 000, … vectors are layers of one kind and several sizes. They are asked queries from all over their
 //! own rows, and once more the same queries, rows of the smallest: as N grows the first become those of rarer words with
 //! shorter vectors, which are easier, and the second do not. Each gets the index that it would get without calibration
-//! queries; the cap is then searched for at which the mean of |Ẑ−Z|/Z is the error asked for. The exponent is the slope of log work over log N (least squares): 1 would be linear, 0 no growth at all.
+//! queries; the cap is then searched for at which the mean of |Ẑ−Z|/Z is the error asked for. The exponent is the slope of
+//! log work over log N (least squares): 1 would be linear, 0 no growth at all.
 
 use serde::{Deserialize, Serialize};
 
