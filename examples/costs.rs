@@ -178,6 +178,9 @@ fn stack(bench: &mut Bench<'_>) -> Result<(), &'static str> {
             "RAM of the classifier, K = {K}: {stack} bytes of stack, {scratch} of scratch memory and query, {} in all",
             stack + scratch
         );
+        if bench.model.classes() <= 10_000 && stack + scratch > 8 * 1024 {
+            return Err("the classifier takes more than 8 KiB of RAM");
+        }
     }
     Ok(())
 }
