@@ -15,9 +15,12 @@ fn main() {
     let flags = variable("CARGO_ENCODED_RUSTFLAGS");
     let has_dsp = ["cortex-m33", "cortex-m35p", "cortex-m55", "cortex-m85", "+dsp"];
     let features = variable("CARGO_CFG_TARGET_FEATURE");
+    // `cortex-m33+nodsp` is a part whose maker left the extension out.
     let dsp = target.starts_with("thumbv7em")
         || features.split(',').any(|feature| feature == "dsp")
-        || target.starts_with("thumbv8m.main") && has_dsp.iter().any(|name| flags.contains(name));
+        || target.starts_with("thumbv8m.main")
+            && has_dsp.iter().any(|name| flags.contains(name))
+            && !["+nodsp", "=-dsp", ",-dsp"].iter().any(|name| flags.contains(name));
     if dsp {
         println!("cargo:rustc-cfg=zhat_dsp");
     }

@@ -18,6 +18,7 @@ mod classifier;
 mod error;
 pub mod estimators;
 pub mod format;
+mod hint;
 pub mod kernels;
 pub mod language;
 mod log;

@@ -9,7 +9,7 @@ use super::Estimate;
 use super::top::{Nothing, Offer};
 use crate::Error;
 use crate::format::Model;
-use crate::kernels::keep_small;
+use crate::hint::keep_small;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 pub(crate) use crate::search::Found;

@@ -1,10 +1,9 @@
 //! The best rows so far, in order.
 
-use core::hint::cold_path;
-
 use heapless::vec::VecView;
 
 use crate::format::Model;
+use crate::hint::cold_path;
 use crate::math::Log2;
 
 /// A row that was scored.

@@ -2,6 +2,7 @@
 
 use super::{Model, Section};
 use crate::Error;
+use crate::hint::keep_small;
 use crate::kernels;
 use crate::math::float;
 use crate::rows::RowTable;
@@ -43,7 +44,7 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
 #[inline(never)]
 pub(super) fn are_finite_and_positive(values: &[f32]) -> bool {
     values.iter().all(|value| {
-        kernels::keep_small();
+        keep_small();
         value.is_finite() && *value >= 0.0
     })
 }
@@ -73,7 +74,7 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Sec
     for row in 0..rows.len() {
         let (mut squares, mut least) = (0, 0);
         for [even, odd] in rows.pairs(row).iter().map(|&pair| kernels::weights(pair).map(i32::from)) {
-            kernels::keep_small();
+            keep_small();
             squares += even * even + odd * odd;
             least = least.min(even).min(odd);
         }

@@ -9,7 +9,8 @@
 use core::arch::asm;
 use core::ops::Range;
 
-use super::{keep_small, portable};
+use super::portable;
+use crate::hint::keep_small;
 
 /// The dot product of one row with the query.
 #[inline]

@@ -28,6 +28,8 @@ mod avx2;
 mod dsp;
 mod portable;
 
+use crate::hint::keep_small;
+
 /// Rows are padded to a multiple of this many bytes.
 pub const ROW_ALIGN: usize = 4;
 
@@ -61,15 +63,6 @@ pub const fn query_slot(column: usize, stride: usize) -> usize {
         column / 4 * 4 + column % 4 / 2 + if even { 2 } else { 0 }
     } else {
         column / 2 + if even { stride / 2 } else { 0 }
-    }
-}
-
-/// In the body of a loop: a compiler for a device does not copy it four times. That saves flash and, where a loop goes round
-/// a few times only or its copies would not fit the registers, instructions as well.
-#[inline(always)]
-pub(crate) fn keep_small() {
-    if cfg!(target_os = "none") {
-        core::hint::black_box(());
     }
 }
 

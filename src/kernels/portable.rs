@@ -1,7 +1,8 @@
 //! The dot product without special instructions, and the oracle of the other kernels: one product after the other, in the
 //! order in which the platform keeps the query.
 
-use super::{BY_WORDS, keep_small};
+use super::BY_WORDS;
+use crate::hint::keep_small;
 
 /// Σ h·odd + 256·Σ a·even over the whole words that both have.
 #[cfg_attr(not(zhat_dsp), inline)]

@@ -8,11 +8,10 @@
 //! The power has 32 bits and is moved up by multiplication with a power of two: on a 32-bit part one UMLAL aligns
 //! and adds it, where shifting a 64-bit number by a variable takes nine instructions.
 
-use core::hint::cold_path;
-
 use super::exp2::{Exp2, exp2_fraction};
 use super::log2::log2_fraction;
 use super::{Log2, float};
+use crate::hint::cold_path;
 
 /// Bits by which a Q1.31 power is moved up if it has the exponent of the sum.
 const UP: u32 = 25;

@@ -6,6 +6,7 @@
 
 use crate::Error;
 use crate::format::Model;
+use crate::hint::keep_small;
 use crate::kernels;
 use crate::math::{Log2, float};
 
@@ -256,7 +257,7 @@ impl Column for f32 {
     fn largest(query: &[Self], _: f32) -> f32 {
         // The bits of a float without its sign are in the order of its magnitude, infinity and NaN above all others.
         let larger = |largest: u32, value: &Self| {
-            kernels::keep_small();
+            keep_small();
             largest.max(value.abs().to_bits())
         };
         Self::from_bits(query.iter().fold(0, larger))
@@ -278,7 +279,7 @@ impl Column for i8 {
 
     fn largest(query: &[Self], scale: f32) -> f32 {
         let larger = |largest: i32, &value: &Self| {
-            kernels::keep_small();
+            keep_small();
             largest.max(i32::from(value).abs())
         };
         let largest = query.iter().fold(0, larger);

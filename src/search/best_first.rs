@@ -1,12 +1,11 @@
 //! The search itself.
 
-use core::hint::cold_path;
-
 use super::best::BestRows;
 use super::seen::masks;
 use super::{Budget, Buffers, FAMILY, Frontier, Seen, Unopened, Work};
 use crate::estimators::top::Offer;
 use crate::format::{Indices, Model};
+use crate::hint::cold_path;
 use crate::math::{Log2, LogSum};
 use crate::rows::Query;
 use crate::tree::{Spread, Tree};

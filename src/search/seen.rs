@@ -1,6 +1,6 @@
 //! The rows that were scored: one bit each.
 
-use crate::kernels::keep_small;
+use crate::hint::keep_small;
 
 /// A set of rows.
 pub(crate) struct Seen<'a>(&'a mut [u32]);

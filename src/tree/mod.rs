@@ -22,7 +22,7 @@ pub use spread::{Form, Spread};
 
 use crate::Error;
 use crate::format::Indices;
-use crate::kernels::keep_small;
+use crate::hint::keep_small;
 use crate::math::Log2;
 use crate::rows::{Query, RowTable};
 

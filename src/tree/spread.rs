@@ -11,8 +11,7 @@
 //! and the first is right as long as it is not above ln n. F and its root are computed once per query; per node it
 //! is one integer multiplication.
 
-use core::hint::cold_path;
-
+use crate::hint::cold_path;
 use crate::math::{Log2, SmallFloat, float};
 use crate::rows::Query;
 
