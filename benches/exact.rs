@@ -14,8 +14,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group};
-use zhat::format::ModelBuf;
 use zhat::host::{Kind, Layer, Matrix, flat_model};
+use zhat::model::ModelBuf;
 use zhat::{QueryBuffer, exact};
 
 const CLASSES: usize = 100_000;

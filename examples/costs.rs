@@ -14,8 +14,8 @@ use rand_pcg::Pcg32;
 use support::cases;
 use support::{entry, figure, say};
 use zhat::estimators::{Estimate, HeadBuffer, mimps, mince, moments_with_samples, nmimps, retrieve, uniform};
-use zhat::format::Aligned;
 use zhat::math::Log2;
+use zhat::model::Aligned;
 use zhat::{Budget, Classifier, Error, Model, QueryBuffer, Scratch, exact, include_model, kernels, seen_words};
 
 static MODEL: &[u8] = include_model!(env!("ZHAT_MODEL"));
@@ -170,7 +170,7 @@ fn stack(bench: &mut Bench<'_>) -> Result<(), &'static str> {
         black_box(answer(bench, case, METHODS[1].1)).map_err(|_| "a query is refused")?;
     }
     if let Some((deepest, before)) = support::deepest().zip(before) {
-        let room = bench.model.settings().map_or(0, |settings| settings.frontier as usize);
+        let room = bench.model.settings().map_or(0, |settings| settings.frontier_words as usize);
         let query = size_of::<QueryBuffer<0>>() + 2 * bench.model.rows().stride();
         let scratch = 4 * (seen_words(bench.model.classes()) + room) + query;
         let stack = deepest - before;

@@ -86,8 +86,8 @@ fn stack_and_flash(model: &Model<'_>) -> Result<(), &'static str> {
 fn kernel() {
     const ROWS: usize = 32;
     const REPEATS: usize = 100;
-    static WEIGHTS: zhat::format::Aligned<[i16; ROWS * DIM / 2]> = zhat::format::Aligned([3; ROWS * DIM / 2]);
-    let query = zhat::format::Aligned([5_i16; DIM]);
+    static WEIGHTS: zhat::model::Aligned<[i16; ROWS * DIM / 2]> = zhat::model::Aligned([3; ROWS * DIM / 2]);
+    let query = zhat::model::Aligned([5_i16; DIM]);
     let mut dots = [0; ROWS];
     let ((), counted) = support::instructions_of(|| {
         for _ in 0..REPEATS {

@@ -58,7 +58,7 @@ fn run() -> Result<(), Error> {
     let mut marks = [0; WORDS];
     let mut buffer = HeadBuffer::<100>::new();
     black_box(classifier.sample(&query, &mut scratch, &mut rng)?);
-    black_box(classifier.certified_log_z(&query, &mut scratch)?);
+    black_box(classifier.certain_log_z(&query, &mut scratch)?);
     black_box(classifier.certain_top::<K, _, _>(&query, &mut scratch)?);
     let head = retrieve(&model, &query, &budget, &mut scratch, &mut buffer)?;
     black_box(self_normalised());

@@ -7,8 +7,8 @@ mod support;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use support::{entry, say};
-use zhat::format::Aligned;
 use zhat::kernels::{dot, dot_picked, dot_rows, pair, query_slot, weights};
+use zhat::model::Aligned;
 
 const MAX_STRIDE: usize = 300;
 /// Odd, so that a kernel that takes rows by twos or fours has one left.

@@ -7,7 +7,7 @@ mod support;
 
 use alloc::vec::Vec;
 use support::{entry, figure, say};
-use zhat::format::ModelBuf;
+use zhat::model::ModelBuf;
 use zhat::{Classifier, Error, QueryBuffer, Scratch, seen_words};
 
 static FILE: &[u8] = include_bytes!("../tests/data/maclaurin.zhat");

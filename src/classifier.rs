@@ -5,14 +5,11 @@ use rand_core::Rng;
 
 use crate::Error;
 use crate::estimators::draw::{self, Drawn};
-use crate::estimators::top::{Candidate, Top};
-use crate::estimators::{certified, moments};
-use crate::format::{Model, Settings};
+use crate::estimators::{Prediction, moments, z_of_zero_query};
 use crate::log::debug;
-use crate::math::LogSum;
-use crate::prediction::Prediction;
+use crate::model::{Budget, Model, Settings};
 use crate::rows::Query;
-use crate::search::{self, Budget, Buffers, Scratch, Work};
+use crate::search::{self, Buffers, Candidate, Scratch, Top, Work};
 use crate::tree::Tree;
 
 /// Classifies queries within a budget.
@@ -89,13 +86,11 @@ impl<'m> Classifier<'m> {
             buffers,
             &mut Top::up_to(limit, &mut list),
         );
-        let mut z = fields.near;
-        if query.norm() > 0.0 {
+        let z = z_of_zero_query(query, &self.settings).unwrap_or_else(|| {
+            let mut z = fields.near;
             z.add_sum(&fields.far);
-        } else {
-            z = LogSum::new();
-            z.add(self.settings.log_z_of_zero);
-        }
+            z
+        });
         let prediction = Prediction::estimated(&list, z, &fields, &self.settings);
         debug!("{} row-equivalents; {} of Z predicted", prediction.work.row_equivalents(), prediction.far_share);
         prediction
@@ -119,23 +114,20 @@ impl<'m> Classifier<'m> {
     /// # Errors
     /// [`Error::Capacity`] if the scratch memory is too small, [`Error::NoBounds`] if the model was written without
     /// bounds.
-    pub fn certified_log_z<const WORDS: usize, const ROOM: usize>(
+    pub fn certain_log_z<const WORDS: usize, const ROOM: usize>(
         &self,
         query: &Query,
         scratch: &mut Scratch<WORDS, ROOM>,
     ) -> Result<(f32, f32), Error> {
         let buffers = scratch.buffers_for(&self.model)?;
         self.check_bounds()?;
-        let mut none = Vec::<Candidate, 0>::new();
-        let top = &mut Top::new(&mut none);
-        let found = search::best_first(&self.model, &self.tree, query, &self.budget, buffers, top);
-        certified::interval(&self.tree, query, &found)
+        search::certain_log_z(&self.model, &self.tree, query, &self.budget, buffers)
     }
 
     /// The true top `K` classes of the model, by branch and bound: the cap of the budget does not hold here.
     ///
     /// # Errors
-    /// As [`Classifier::certified_log_z`].
+    /// As [`Classifier::certain_log_z`].
     pub fn certain_top<const K: usize, const WORDS: usize, const ROOM: usize>(
         &self,
         query: &Query,

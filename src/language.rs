@@ -17,7 +17,7 @@
 //! | 4·n·m·d | c, f32, the oldest word first |
 //! | 4·d·m·d | M, f32, row by row |
 
-use crate::format::Names;
+use crate::model::Names;
 use crate::{Error, Model};
 
 /// What stands for the places before the first word of a sentence, and is predicted behind its last.

@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
 use zhat::capi::*;
-use zhat::format::Aligned;
+use zhat::model::Aligned;
 use zhat::{Budget, Classifier, Model, Prediction, QueryBuffer, Scratch, include_model, seen_words};
 
 /// Built with calibration queries, so that its intervals are real ones.
@@ -121,7 +121,7 @@ fn a_model_says_what_it_needs() {
     // SAFETY: open models, one of zeros, and null.
     unsafe {
         assert_eq!((zhat_classes(&raw const indexed), zhat_dim(&raw const indexed)), (N, D));
-        let frontier = in_rust().settings().expect("settings").frontier as usize;
+        let frontier = in_rust().settings().expect("settings").frontier_words as usize;
         assert_eq!(zhat_scratch_words(&raw const indexed), scratch_words(N, D, frontier));
         assert_eq!(zhat_scratch_words(&raw const flat), 4 + 6_usize.next_multiple_of(4) / 2);
         for model in [&raw const closed, null()] {

@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
-use zhat::format::ModelBuf;
 use zhat::host::build::{Plan, Targets, build};
 use zhat::host::{Matrix, measure};
+use zhat::model::ModelBuf;
 use zhat::{Budget, Classifier, Error, QueryBuffer, Scratch, exact, seen_words};
 
 const D: usize = 12;
@@ -90,7 +90,7 @@ fn the_certified_interval_holds_the_exact_z() {
             let classifier = Classifier::new(file.model()).and_then(|c| c.with_budget(budget)).expect("an index");
             for query in layer.queries.iter() {
                 let query = QueryBuffer::<D>::new(&file.model(), query).expect("valid");
-                let (low, high) = classifier.certified_log_z(&query, &mut memory).expect("bounds");
+                let (low, high) = classifier.certain_log_z(&query, &mut memory).expect("bounds");
                 let truth = exact::<1>(&file.model(), &query).log_z();
                 assert!(low <= truth && truth <= high, "{cap}: {low} {truth} {high}");
                 assert!(cap < 2000 || high - low < 1e-3, "all opened: {low} {high}");
@@ -177,7 +177,7 @@ fn errors_and_intervals_are_what_the_builder_says() {
             let off = answer.log_z() - truth.log_z;
             covered += usize::from(off.abs() <= answer.margin);
             errors += off.exp_m1().abs() / truths.len() as f32;
-            assert!(answer.room() <= settings.frontier + settings.frontier / 2);
+            assert!(answer.frontier_words() <= settings.frontier_words + settings.frontier_words / 2);
         }
         assert!(covered * 100 >= truths.len() * 88, "{covered} of {}", truths.len());
         assert!(errors < 0.05, "{errors}");

@@ -1,6 +1,6 @@
 //! The views of a model's bytes, without the host library: also what runs under Miri.
 
-use zhat::format::Aligned;
+use zhat::model::Aligned;
 use zhat::{Classifier, Model, QueryBuffer, Scratch, exact, include_model};
 
 static FLAT: &[u8] = include_model!("../fuzz/seeds/flat.zhat");
@@ -26,7 +26,7 @@ fn use_all_of(model: &Model<'_>) {
     if let Ok(classifier) = Classifier::new(*model) {
         let mut scratch = Scratch::<4, 16>::new();
         let _ = classifier.classify::<3, 4, 16>(&query, &mut scratch);
-        let _ = classifier.certified_log_z(&query, &mut scratch);
+        let _ = classifier.certain_log_z(&query, &mut scratch);
         let _ = classifier.certain_top::<3, 4, 16>(&query, &mut scratch);
     }
 }

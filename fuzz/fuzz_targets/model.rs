@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use zhat::format::FORMAT_VERSION;
+use zhat::model::FORMAT_VERSION;
 use zhat::{Budget, Classifier, Model, QueryBuffer, Scratch, exact};
 
 const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
@@ -61,7 +61,7 @@ fn use_all_of(model: &Model<'_>) {
             let _ = classifier.classify::<4, 64, 64>(&query, &mut scratch);
             if let Ok(classifier) = classifier.with_budget(budget) {
                 let _ = classifier.classify::<4, 64, 64>(&query, &mut scratch);
-                let _ = classifier.certified_log_z(&query, &mut scratch);
+                let _ = classifier.certain_log_z(&query, &mut scratch);
                 let _ = classifier.certain_top::<4, 64, 64>(&query, &mut scratch);
             }
         }

@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use super::error::code;
 use super::{ZhatError, pointers, scratch};
-use crate::format::Model;
+use crate::model::Model;
 
 /// Words of a pointer's size that an open model takes up.
 pub const ZHAT_MODEL_WORDS: usize = 88;
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn zhat_scratch_words(model: *const ZhatModel) -> usize {
         return 0;
     };
     match model.settings() {
-        Some(settings) => scratch::scratch_words(model.classes(), model.dim(), settings.frontier as usize),
+        Some(settings) => scratch::scratch_words(model.classes(), model.dim(), settings.frontier_words as usize),
         None => scratch::query_words(model.dim()),
     }
 }

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use zhat::format::{FmbeKind, ModelBuf};
 use zhat::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report, TOP, stored_budget};
 use zhat::host::{plots, with_fmbe};
+use zhat::model::{FmbeKind, ModelBuf};
 
 use super::args;
 use super::inputs::{self, LayerArgs};

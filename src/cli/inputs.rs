@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use zhat::format::ModelBuf;
 use zhat::host::Matrix;
 use zhat::host::io::{
     ReadOptions, expect_labels_in_range, expect_same_dimension, expect_same_length, read_labels, read_model,
     read_named_matrix, read_queries, read_vector,
 };
+use zhat::model::ModelBuf;
 
 use super::{Failure, Outcome};
 

@@ -15,16 +15,15 @@ use rand_core::Rng;
 
 use super::moments::far_factor;
 use super::random;
-use super::top::Offer;
 use crate::Error;
-use crate::format::Model;
 use crate::math::{Log2, LogSum};
+use crate::model::{Budget, Model};
 use crate::rows::Query;
-use crate::search::{Budget, Buffers, Found, Work, best_first};
+use crate::search::{Buffers, Offer, SearchResult, Work, best_first};
 use crate::tree::{Span, Tree};
 
 /// Row-equivalents that are kept for the way from an unopened node to a row, of a budget of `cap`.
-fn descent(cap: u32) -> u32 {
+fn kept_for_descent(cap: u32) -> u32 {
     (cap / 8).min(64)
 }
 
@@ -84,7 +83,7 @@ pub(crate) fn draw<R: Rng>(
 ) -> Result<Drawn, Error> {
     let least = tree.top() as u32;
     budget.check(tree.top() + 1)?;
-    let search = Budget { cap: (budget.cap - descent(budget.cap)).max(least), ..*budget };
+    let search = Budget { cap: (budget.cap - kept_for_descent(budget.cap)).max(least), ..*budget };
     let mut reservoir = Reservoir { rng, sum: LogSum::new(), kept: None };
     let found = best_first(model, tree, query, &search, buffers, &mut reservoir);
     let mut in_node = false;
@@ -99,10 +98,16 @@ pub(crate) fn draw<R: Rng>(
     z.add_sum(&found.overflow);
     // Something is always kept: rows and nodes that hold anything at all were offered, and the first offer wins.
     let (item, score) = reservoir.kept.ok_or(Error::NoSuchClass)?;
-    let mut way =
-        Way { model, tree, query, left: budget.cap.saturating_sub(found.work.row_equivalents()), rows: 0, nodes: 0 };
-    let (row, score) = if in_node { way.down(&found, item, reservoir.rng) } else { (item, score) };
-    let down = Work::of(way.rows, way.nodes, model.rows().stride());
+    let mut descent = Descent {
+        model,
+        tree,
+        query,
+        left: budget.cap.saturating_sub(found.work.row_equivalents()),
+        rows: 0,
+        nodes: 0,
+    };
+    let (row, score) = if in_node { descent.run(&found, item, reservoir.rng) } else { (item, score) };
+    let down = Work::of(descent.rows, descent.nodes, model.rows().stride());
     let work = Work {
         rows: found.work.rows + down.rows,
         nodes: found.work.nodes + down.nodes,
@@ -112,7 +117,7 @@ pub(crate) fn draw<R: Rng>(
 }
 
 /// The part of a node's mass that its unscored rows have; `None` if there are none.
-fn unseen_mass(found: &Found<'_>, span: &Span, mass: Log2) -> Option<Log2> {
+fn unseen_mass(found: &SearchResult<'_>, span: &Span, mass: Log2) -> Option<Log2> {
     match span.rows.saturating_sub(found.seen.count(span.first_row, span.rows)) {
         0 => None,
         unseen if unseen == span.rows => Some(mass),
@@ -121,7 +126,7 @@ fn unseen_mass(found: &Found<'_>, span: &Span, mass: Log2) -> Option<Log2> {
 }
 
 /// From an unopened node to a row.
-struct Way<'a, 'm> {
+struct Descent<'a, 'm> {
     model: &'a Model<'m>,
     tree: &'a Tree<'m>,
     query: &'a Query,
@@ -130,8 +135,8 @@ struct Way<'a, 'm> {
     nodes: usize,
 }
 
-impl Way<'_, '_> {
-    fn down<R: Rng>(&mut self, found: &Found<'_>, mut node: usize, rng: &mut R) -> (usize, Log2) {
+impl Descent<'_, '_> {
+    fn run<R: Rng>(&mut self, found: &SearchResult<'_>, mut node: usize, rng: &mut R) -> (usize, Log2) {
         loop {
             let span = self.tree.span(node);
             let unseen = span.rows.saturating_sub(found.seen.count(span.first_row, span.rows));
@@ -165,7 +170,7 @@ impl Way<'_, '_> {
         }
     }
 
-    fn uniform<R: Rng>(&mut self, found: &Found<'_>, span: &Span, unseen: usize, rng: &mut R) -> (usize, Log2) {
+    fn uniform<R: Rng>(&mut self, found: &SearchResult<'_>, span: &Span, unseen: usize, rng: &mut R) -> (usize, Log2) {
         let rank = random::below(rng, unseen as u64) as usize;
         let row = found.seen.nth_unseen(span.first_row, span.rows, rank).unwrap_or(span.first_row);
         self.rows += 1;

@@ -6,18 +6,17 @@
 
 use heapless::Vec;
 
-use super::top::{Candidate, Top};
-use crate::format::Model;
+use crate::estimators::Prediction;
 use crate::math::LogSum;
-use crate::prediction::Prediction;
+use crate::model::Model;
 use crate::rows::Query;
-use crate::search::Work;
+use crate::search::{Candidate, Top, Work};
 
 /// The top `K` classes with their exact probabilities.
 ///
 /// ```
 /// # fn main() -> Result<(), zhat::Error> {
-/// # let bytes = zhat::format::doc_example();
+/// # let bytes = zhat::doc_example();
 /// use zhat::{Model, QueryBuffer};
 ///
 /// let model = Model::from_bytes(&bytes)?;

@@ -6,7 +6,7 @@
 //! Z = Σ_i exp(b_i)·exp(v_i·q) ≈ Σ_j λ̃_j·φ_j(q)        λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i)
 //! ```
 //!
-//! with λ̃ computed by the builder (section 15 of the file). Nothing of a row is read, and the cost does not depend on
+//! with λ̃ computed by the builder (section 15 of the file). SumsOnly of a row is read, and the cost does not depend on
 //! N. Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the features of Kar and Karnick, "Random
 //! Feature Maps for Dot Product Kernels" (2012). The random vectors come from the seed each time and are not stored.
 //!
@@ -41,8 +41,8 @@ pub(crate) mod features;
 use self::features::{Gaussians, Signs};
 use super::Estimate;
 use crate::Error;
-use crate::format::{Fmbe, FmbeKind, Model, Section};
 use crate::math::{Log2, LogSum, float};
+use crate::model::{Fmbe, FmbeKind, Model, Section};
 use crate::rows::Query;
 use crate::search::Work;
 

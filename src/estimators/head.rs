@@ -5,12 +5,11 @@
 use heapless::Vec;
 use heapless::vec::VecView;
 
-use super::top::{Candidate, Top};
 use crate::Error;
-use crate::format::Model;
 use crate::math::LogSum;
+use crate::model::{Budget, Model};
 use crate::rows::Query;
-use crate::search::{Budget, Buffers, Scratch, Work, best_first};
+use crate::search::{Buffers, Candidate, Scratch, Top, Work, best_first};
 
 /// The rows of a head: their scores, best first, and which they are.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ use rand_core::Rng;
 
 use super::{Estimate, Head, tail};
 use crate::Error;
-use crate::format::Model;
+use crate::model::Model;
 use crate::rows::Query;
 
 /// Z from a head and `samples` rows outside it.

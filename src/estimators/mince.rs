@@ -31,8 +31,8 @@ use rand_core::Rng;
 
 use super::{Estimate, Head, nmimps, tail, uniform};
 use crate::Error;
-use crate::format::Model;
 use crate::math::{Log2, LogSum};
+use crate::model::Model;
 use crate::rows::Query;
 
 /// Z from a head as data and `samples` rows, drawn without replacement, as noise.

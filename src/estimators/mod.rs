@@ -18,7 +18,6 @@
 //! A head is [`retrieve`]d from the tree, or, to see what an estimator is worth apart from the index, an
 //! `OracleHead`.
 
-pub(crate) mod certified;
 mod deviation;
 pub(crate) mod draw;
 mod estimate;
@@ -31,12 +30,13 @@ pub(crate) mod moments;
 mod nmimps;
 #[cfg(feature = "std")]
 mod oracle;
+mod prediction;
 mod random;
 pub(crate) mod samples;
 mod self_normalised;
 mod tail;
-pub(crate) mod top;
 mod uniform;
+mod zero_query;
 
 pub use draw::Drawn;
 pub use estimate::Estimate;
@@ -53,7 +53,10 @@ pub use moments::moments;
 pub use nmimps::nmimps;
 #[cfg(feature = "std")]
 pub use oracle::{Oracle, OracleHead, RetrievalError};
+pub use prediction::{Prediction, Ranked};
 pub use samples::moments_with_samples;
 pub use self_normalised::self_normalised;
-pub use top::Candidate;
 pub use uniform::uniform;
+pub(crate) use zero_query::z_of_zero_query;
+
+pub use crate::search::Candidate;

@@ -2,18 +2,17 @@
 //!
 //! Ẑ = Σ_near 2^s + α·Σ_far 2^L, with L the node's predicted log-mass (see [`tree`](crate::tree)) and α the factor
 //! that the builder fitted. Rows that links reached in a node that was not opened count twice, once in its prediction: on
-//! average α makes up for it. (Taking them off node by node lowered errors by up to 1.5 % of themselves where it was tried, and
-//! took a tenth of all instructions.) Costs what the budget says, and one exponential for each row scored and each node left.
+//! average α makes up for it. (Taking them off node by node would lower errors by up to 1.5 % of themselves and cost a tenth of
+//! all instructions.) Costs what the budget says, and one exponential for each row scored and each node left.
 
-use super::Estimate;
-use super::top::{Nothing, Offer};
+use super::{Estimate, z_of_zero_query};
 use crate::Error;
-use crate::format::Model;
 use crate::hint::keep_small;
 use crate::math::{Log2, LogSum};
+use crate::model::{Budget, Model};
 use crate::rows::Query;
-pub(crate) use crate::search::Found;
-use crate::search::{Budget, Buffers, FAMILY, Scratch, Work, best_first, priority_of};
+pub(crate) use crate::search::SearchResult;
+use crate::search::{Buffers, FAMILY, Offer, Scratch, SumsOnly, Work, best_first, priority_of};
 use crate::tree::Tree;
 
 /// Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
@@ -31,17 +30,12 @@ pub fn moments<const WORDS: usize, const ROOM: usize>(
 ) -> Result<Estimate, Error> {
     let tree = model.tree().ok_or(Error::NoIndex)?;
     budget.check(tree.top())?;
-    let fields = fields(model, tree, query, budget, far_factor(model), scratch.buffers_for(model)?, &mut Nothing);
-    let mut z = fields.near;
-    match model.settings() {
-        // No prediction has to guess what the biases alone say.
-        Some(settings) if query.norm() == 0.0 => {
-            z = LogSum::new();
-            z.add(settings.log_z_of_zero);
-            return Ok(Estimate::exact(z, fields.work));
-        }
-        _ => z.add_sum(&fields.far),
+    let fields = fields(model, tree, query, budget, far_factor(model), scratch.buffers_for(model)?, &mut SumsOnly);
+    if let Some(z) = model.settings().and_then(|settings| z_of_zero_query(query, settings)) {
+        return Ok(Estimate::exact(z, fields.work));
     }
+    let mut z = fields.near;
+    z.add_sum(&fields.far);
     Ok(if fields.far.is_zero() { Estimate::exact(z, fields.work) } else { Estimate::plain(z, fields.work) })
 }
 
@@ -51,12 +45,12 @@ pub(super) fn far_factor(model: &Model<'_>) -> Log2 {
 }
 
 /// Near field and far field of one query.
-pub(crate) struct Fields {
+pub(crate) struct NearAndFar {
     pub near: LogSum,
     pub far: LogSum,
     pub work: Work,
     /// Words of the frontier.
-    pub room: usize,
+    pub frontier_words: usize,
 }
 
 pub(crate) fn fields(
@@ -67,14 +61,14 @@ pub(crate) fn fields(
     far_factor: Log2,
     buffers: Buffers<'_>,
     top: &mut impl Offer,
-) -> Fields {
+) -> NearAndFar {
     let found = best_first(model, tree, query, budget, buffers, top);
     let far = far_field(tree, &found, far_factor);
-    Fields { near: found.near, far, work: found.work, room: found.frontier.room() }
+    NearAndFar { near: found.near, far, work: found.work, frontier_words: found.frontier.words_needed() }
 }
 
 /// Σ over the unopened nodes.
-pub(super) fn far_field(tree: &Tree<'_>, found: &Found<'_>, factor: Log2) -> LogSum {
+pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2) -> LogSum {
     if found.frontier.peek().is_none() {
         return found.overflow;
     }

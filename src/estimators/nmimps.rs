@@ -8,7 +8,7 @@
 //! short of it by the whole tail: right for classifiers so confident that the tail is nothing. Costs the retrieval.
 
 use super::{Estimate, Head};
-use crate::format::Model;
+use crate::model::Model;
 use crate::search::Work;
 
 /// Z as if there were no rows outside the head; exact for a head of all rows, empty for an empty one.

@@ -4,16 +4,15 @@
 //! the k rows only, as if an index had named them for free.
 
 use super::Head;
-use super::top::Candidate;
-use crate::format::Model;
 use crate::math::{Log2, LogSum};
+use crate::model::Model;
 use crate::rows::Query;
-use crate::search::Work;
+use crate::search::{Candidate, Work};
 
 /// Rows that a retrieval misses; the next best take their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetrievalError {
-    /// Nothing is missed.
+    /// SumsOnly is missed.
     None,
     /// The best row is missed.
     First,

@@ -31,13 +31,12 @@
 use rand_core::Rng;
 
 use super::deviation::Deviation;
-use super::top::Nothing;
-use super::{Estimate, moments, random};
+use super::{Estimate, moments, random, z_of_zero_query};
 use crate::Error;
-use crate::format::Model;
 use crate::math::{Log2, LogSum};
+use crate::model::{Budget, Model};
 use crate::rows::Query;
-use crate::search::{Budget, Buffers, Found, Scratch, Unopened, best_first};
+use crate::search::{Buffers, Scratch, SearchResult, SumsOnly, Unopened, best_first};
 use crate::tree::{Span, Tree};
 
 /// Z from a search and `samples` rows that correct its far field, all within the budget.
@@ -72,7 +71,10 @@ pub(crate) fn with_buffers(
     let samples = samples.min(model.classes());
     budget.check(tree.top().saturating_add(samples))?;
     let search = Budget { cap: budget.cap - samples as u32, ..*budget };
-    let found = best_first(model, tree, query, &search, buffers, &mut Nothing);
+    let found = best_first(model, tree, query, &search, buffers, &mut SumsOnly);
+    if let Some(z) = model.settings().and_then(|settings| z_of_zero_query(query, settings)) {
+        return Ok(Estimate::exact(z, found.work));
+    }
     let left = model.classes().saturating_sub(found.work.rows as usize);
     if left <= samples {
         return Ok(the_rest(model, query, &found));
@@ -86,7 +88,7 @@ pub(crate) fn with_buffers(
 }
 
 /// Every row that was not scored.
-fn the_rest(model: &Model<'_>, query: &Query, found: &Found<'_>) -> Estimate {
+fn the_rest(model: &Model<'_>, query: &Query, found: &SearchResult<'_>) -> Estimate {
     let mut z = found.near;
     let mut rows = 0;
     for row in (0..model.classes()).filter(|&row| !found.seen.contains(row)) {
@@ -110,7 +112,7 @@ struct Proposal<'t, 'm> {
 const RESOLUTION: i32 = 40;
 
 impl<'t, 'm> Proposal<'t, 'm> {
-    fn new(tree: &'t Tree<'m>, found: &Found<'_>, samples: usize) -> Self {
+    fn new(tree: &'t Tree<'m>, found: &SearchResult<'_>, samples: usize) -> Self {
         let masses = found.frontier.iter().map(|unopened| sampling_mass(tree, found, unopened));
         let largest = masses.max().unwrap_or(Log2::MIN);
         let mut proposal = Self { tree, largest, width: 0, samples: samples as u64 };
@@ -124,7 +126,7 @@ impl<'t, 'm> Proposal<'t, 'm> {
     }
 
     /// A node's span, its unscored rows, and the share of each of them.
-    fn node(&self, found: &Found<'_>, unopened: Unopened) -> (Span, u64, u64) {
+    fn node(&self, found: &SearchResult<'_>, unopened: Unopened) -> (Span, u64, u64) {
         let span = self.tree.span(unopened.node);
         let unseen = span.rows.saturating_sub(found.seen.count(span.first_row, span.rows)) as u64;
         let mass = sampling_mass(self.tree, found, unopened);
@@ -133,7 +135,7 @@ impl<'t, 'm> Proposal<'t, 'm> {
         (span, unseen, share.max(1))
     }
 
-    fn estimate(&self, model: &Model<'_>, query: &Query, found: &Found<'_>, rng: &mut impl Rng) -> Estimate {
+    fn estimate(&self, model: &Model<'_>, query: &Query, found: &SearchResult<'_>, rng: &mut impl Rng) -> Estimate {
         let mut sum = LogSum::new();
         let mut deviation = Deviation::new();
         let mut rows = 0;
@@ -177,7 +179,7 @@ impl<'t, 'm> Proposal<'t, 'm> {
 }
 
 /// What the rows of a node should have of the samples, together.
-fn sampling_mass(tree: &Tree<'_>, found: &Found<'_>, unopened: Unopened) -> Log2 {
+fn sampling_mass(tree: &Tree<'_>, found: &SearchResult<'_>, unopened: Unopened) -> Log2 {
     let node = unopened.node;
     tree.sampling_mass(node, tree.mass_of(unopened.priority, node), &found.spread)
 }

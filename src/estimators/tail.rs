@@ -5,8 +5,8 @@ use rand_core::Rng;
 use super::deviation::Deviation;
 use super::random;
 use crate::Error;
-use crate::format::Model;
 use crate::math::{Log2, LogSum};
+use crate::model::Model;
 use crate::rows::Query;
 use crate::search::{Seen, seen_words};
 

@@ -15,7 +15,7 @@ use rand_core::Rng;
 
 use super::{Estimate, tail};
 use crate::Error;
-use crate::format::Model;
+use crate::model::Model;
 use crate::rows::Query;
 use crate::search::Work;
 
@@ -25,7 +25,7 @@ use crate::search::Work;
 ///
 /// ```
 /// # fn main() -> Result<(), zhat::Error> {
-/// # let bytes = zhat::format::doc_example();
+/// # let bytes = zhat::doc_example();
 /// use rand_pcg::Pcg32;
 /// use zhat::{Model, QueryBuffer, estimators::uniform, seen_words};
 ///

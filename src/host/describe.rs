@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::cost;
 use super::evaluate::ModelSummary;
 use crate::Model;
-use crate::format::Section;
+use crate::model::Section;
 
 /// From this mean probability of the best class on, a layer is called confident.
 const CONFIDENT: f32 = 0.7;
@@ -141,7 +141,7 @@ impl Description {
         let needs = Needs {
             flash: model.len(),
             ram: cost::ram(model),
-            frontier: model.settings().map_or(0, |settings| settings.frontier),
+            frontier: model.settings().map_or(0, |settings| settings.frontier_words),
             instructions_mean: measured.map(|m| cost::search_instructions(f64::from(m.work_mean) * classes, stride)),
             instructions_max: cost::search_instructions(f64::from(summary.cap), stride),
             instructions_exact: cost::exact_instructions(model.classes(), stride),

@@ -8,7 +8,7 @@ pub fn rust_module(model: &Model<'_>, file: &str) -> String {
     let (cap, epsilon, expand) = settings.map_or((model.classes() as u32, 0.0, 0), |settings| {
         (settings.budget.cap, settings.budget.epsilon, settings.budget.expand)
     });
-    let nodes = settings.map_or(1, |settings| settings.frontier.max(1));
+    let nodes = settings.map_or(1, |settings| settings.frontier_words.max(1));
     let (classes, dim, stride) = (model.classes(), model.dim(), model.rows().stride());
     let share = f64::from(cap) / classes as f64 * 100.0;
     format!(

@@ -9,20 +9,20 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::estimators::fmbe_features::{Gaussians, Signs};
-use crate::format::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Section};
 use crate::host::linear;
 use crate::kernels;
 use crate::math::Log2;
+use crate::model::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Section};
 
 /// The same model with a table of `features` random features, which [`fmbe`](crate::estimators::fmbe()) reads. A table
 /// that it had is replaced.
 ///
 /// ```
-/// use zhat::format::{FmbeKind, ModelBuf};
+/// use zhat::model::{FmbeKind, ModelBuf};
 /// use zhat::host::with_fmbe;
 /// use zhat::{QueryBuffer, estimators::fmbe, exact};
 ///
-/// # let file = zhat::format::doc_example();
+/// # let file = zhat::doc_example();
 /// let file: ModelBuf = with_fmbe(&file, FmbeKind::Centred, 100, 1)?;
 /// let query = QueryBuffer::<4>::new(&file.model(), &[0.1, -0.2, 0.3])?;
 /// let estimate = fmbe(&file.model(), &query)?;

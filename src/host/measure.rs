@@ -3,15 +3,14 @@
 use rayon::prelude::*;
 
 use super::Matrix;
-use crate::Error;
-use crate::estimators::moments::{self, Fields};
-use crate::estimators::top::{Candidate, Top};
-use crate::format::Model;
+use crate::estimators::Prediction;
+use crate::estimators::moments::{self, NearAndFar};
 use crate::math::Log2;
-use crate::prediction::Prediction;
+use crate::model::{Budget, Model};
 use crate::rows::QueryBuffer;
-use crate::search::{Budget, Buffers};
+use crate::search::{Buffers, Candidate, Top};
 use crate::tree::Tree;
+use crate::{Classifier, Error};
 
 /// The widest query of any model.
 const WIDEST: usize = crate::kernels::MAX_DIM;
@@ -71,7 +70,7 @@ pub struct Outcome {
     /// Row-equivalents.
     pub work: u32,
     /// Words of the frontier.
-    pub room: u32,
+    pub frontier_words: u32,
 }
 
 impl Outcome {
@@ -90,14 +89,14 @@ pub fn outcomes(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<
     each_query(model, queries, |_, HostScratch { query, seen, frontier }| {
         let mut list = heapless::Vec::<Candidate, 1>::new();
         let buffers = Buffers { seen, frontier };
-        let Fields { near, far, work, room } =
+        let NearAndFar { near, far, work, frontier_words } =
             moments::fields(model, tree, query, budget, Log2::default(), buffers, &mut Top::new(&mut list));
         Outcome {
             near: near.ln(),
             far: far.ln(),
             best: list.first().map_or(Log2::MIN, |candidate| candidate.score),
             work: work.row_equivalents(),
-            room: room as u32,
+            frontier_words: frontier_words as u32,
         }
     })
 }
@@ -128,17 +127,9 @@ pub(super) fn classify<const K: usize>(
     budget: &Budget,
     scratch: &mut HostScratch,
 ) -> Result<Prediction<K>, Error> {
-    let (Some(tree), Some(settings)) = (model.tree(), model.settings()) else {
-        return Err(Error::NoIndex);
-    };
-    budget.check(tree.top())?;
     let HostScratch { query, seen, frontier } = scratch;
-    let mut list = heapless::Vec::<Candidate, K>::new();
-    let buffers = Buffers { seen, frontier };
-    let fields = moments::fields(model, tree, query, budget, settings.far_factor, buffers, &mut Top::new(&mut list));
-    let mut z = fields.near;
-    z.add_sum(&fields.far);
-    Ok(Prediction::estimated(&list, z, &fields, settings))
+    let classifier = Classifier::new(*model)?.with_budget(*budget)?;
+    Ok(classifier.classify_up_to(K, query, Buffers { seen, frontier }))
 }
 
 fn each_query<T: Send>(

@@ -3,6 +3,7 @@
 pub mod build;
 pub mod cost;
 pub mod describe;
+mod doc_example;
 mod error;
 pub mod evaluate;
 pub mod export;
@@ -20,6 +21,8 @@ mod quantise;
 pub mod reproduce;
 mod temperature;
 
+#[doc(hidden)]
+pub use doc_example::doc_example;
 pub use error::BuildError;
 pub use fmbe::with_fmbe;
 pub use generate::{Kind, Layer};

@@ -4,9 +4,9 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::{BuildError, Matrix};
-use crate::format::{FileWriter, ModelBuf, Section, Sizes};
 use crate::kernels::{self, MAX_DIM, ROW_ALIGN};
 use crate::math::Log2;
+use crate::model::{FileWriter, ModelBuf, Section, Sizes};
 
 /// Rows as the file holds them.
 #[derive(Clone, Debug)]

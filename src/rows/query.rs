@@ -5,7 +5,6 @@
 //! Schwarz none is above 256·‖row‖·‖query‖, in whole numbers, and the file says how long its longest row is.
 
 use crate::Error;
-use crate::format::Model;
 use crate::hint::keep_small;
 use crate::kernels;
 use crate::math::{Log2, float};
@@ -31,7 +30,7 @@ pub struct Query<S: ?Sized = [i16]> {
 ///
 /// ```
 /// # fn main() -> Result<(), zhat::Error> {
-/// # let bytes = zhat::format::doc_example();
+/// # let bytes = zhat::doc_example();
 /// use zhat::{Model, QueryBuffer};
 ///
 /// let model = Model::from_bytes(&bytes)?;
@@ -41,62 +40,28 @@ pub struct Query<S: ?Sized = [i16]> {
 /// ```
 pub type QueryBuffer<const D: usize> = Query<[i16; D]>;
 
+/// What a query has to know of the rows that it is multiplied with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowFormat {
+    /// d, the number of columns.
+    pub dim: usize,
+    /// Bytes from one row to the next: d, rounded up to whole words.
+    pub stride: usize,
+    /// The power of two in which the rows' scales are counted.
+    pub scale_exponent: i32,
+    /// No row's norm is above this.
+    pub max_norm: f32,
+    /// No row's int8 weights have squares that add up to more than this.
+    pub largest_row: u32,
+}
+
 /// Scores from the rows stay below this; the rest of the range belongs to the biases.
 pub(crate) const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
 
 impl<const D: usize> QueryBuffer<D> {
-    /// Quantises a query.
-    ///
-    /// # Errors
-    /// [`Error::QueryLength`], [`Error::QueryNotFinite`], [`Error::QueryTooLarge`], or [`Error::Capacity`] if `D` is
-    /// too small for the model.
-    pub fn new(model: &Model<'_>, query: &[f32]) -> Result<Self, Error> {
-        let mut buffer = Self::empty();
-        buffer.set(model, query)?;
-        Ok(buffer)
-    }
-
     /// A buffer without a query, to be [`set`](Self::set).
     pub const fn empty() -> Self {
         Self { exponent: 0, shift: 1, norm: 0.0, len: 0, values: [0; D] }
-    }
-
-    /// Quantises another query into the same buffer.
-    ///
-    /// # Errors
-    /// As [`QueryBuffer::new`]; the buffer is then of no use until the next successful call.
-    pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
-        (self as &mut Query).set_to(model, query)
-    }
-
-    /// Takes a query that is already int8, with its scale: the value of a column is `query[column] · scale`.
-    ///
-    /// # Errors
-    /// As [`QueryBuffer::new`].
-    pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32) -> Result<Self, Error> {
-        let mut buffer = Self::empty();
-        buffer.set_i8(model, query, scale)?;
-        Ok(buffer)
-    }
-
-    /// As [`QueryBuffer::from_i8`], into the same buffer: nothing is copied.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), zhat::Error> {
-    /// # let bytes = zhat::format::doc_example();
-    /// use zhat::{Model, QueryBuffer};
-    ///
-    /// let model = Model::from_bytes(&bytes)?;
-    /// let mut query = QueryBuffer::<8>::empty();
-    /// query.set_i8(&model, &[50, -100, 127], 0.02)?;
-    /// assert!((query.value(1) - -2.0).abs() < 1e-3);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`QueryBuffer::new`]; the buffer is then of no use until the next successful call.
-    pub fn set_i8(&mut self, model: &Model<'_>, query: &[i8], scale: f32) -> Result<(), Error> {
-        (self as &mut Query).fill(model, query, scale)
     }
 }
 
@@ -152,16 +117,13 @@ impl Query {
         self.column(column) as f32 * (power_of_two(-self.exponent) * core::f32::consts::LN_2)
     }
 
-    /// [`QueryBuffer::set`] for storage of any size.
-    pub(crate) fn set_to(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
-        self.fill(model, query, 1.0)
-    }
-
+    /// Quantises columns in units of `scale` for rows of this format; after an error the query is of no use.
+    ///
     /// First to 15 bits and a sign by the largest value, then to what the norms leave. The second step is one of whole
     /// numbers: floats are slow where they are made in software.
-    fn fill<T: Column>(&mut self, model: &Model<'_>, query: &[T], scale: f32) -> Result<(), Error> {
-        let stride = model.rows().stride();
-        if query.len() != model.dim() {
+    pub(crate) fn quantise<T: Column>(&mut self, rows: &RowFormat, query: &[T], scale: f32) -> Result<(), Error> {
+        let stride = rows.stride;
+        if query.len() != rows.dim {
             return Err(Error::QueryLength);
         }
         let Some(values) = self.values.get_mut(..stride) else {
@@ -177,7 +139,7 @@ impl Query {
         }
         // A product of dot and scale has at most 47 bits. Where 31 of them are behind the point, nothing is gained by
         // more: the query then uses fewer bits.
-        let unit = model.scale_exponent() + Log2::FRACTION_BITS as i32;
+        let unit = rows.scale_exponent + Log2::FRACTION_BITS as i32;
         let exponent = exponent.min(LIMIT).min(unit + 31 - VALUE_BITS as i32);
         let factor = T::factor(scale, core::f32::consts::LOG2_E * power_of_two(exponent));
         let mut columns = query.iter();
@@ -189,7 +151,7 @@ impl Query {
             value as i16
         };
         kernels::for_each_pair(values, |even, odd| (*even, *odd) = (next(), next()));
-        let bits = bits_too_many(squares as f32 * model.largest_row() as f32, stride);
+        let bits = bits_too_many(squares as f32 * rows.largest_row as f32, stride);
         let (mut odds, mut evens) = (0i64, 0i64);
         kernels::for_each_pair(values, |even, odd| {
             let odd_value = (i32::from(*odd) + (1 << bits >> 1)) >> bits;
@@ -204,7 +166,7 @@ impl Query {
         let squares = (odds << (2 * VALUE_BITS)) + evens;
         self.norm = float::sqrt(squares as f32) * power_of_two(-exponent) * core::f32::consts::LN_2;
         // Cauchy and Schwarz: no row's score is above this. Written so that an infinite norm is refused as well.
-        let within = self.norm * model.max_norm() <= SCORE_LIMIT;
+        let within = self.norm * rows.max_norm <= SCORE_LIMIT;
         let shift = u32::try_from(exponent - unit).unwrap_or(0);
         if !within || shift == 0 {
             return Err(Error::QueryTooLarge);
@@ -237,7 +199,7 @@ fn bits_too_many(squares: f32, stride: usize) -> u32 {
 }
 
 /// What a query may come as.
-trait Column: Copy {
+pub(crate) trait Column: Copy {
     /// What a column is multiplied with.
     type Factor: Copy;
 

@@ -121,16 +121,16 @@ impl<'a> RowTable<'a> {
         };
         kernels::dot_rows(pairs, query.values(), scores);
         // In place: the dot product, then the score.
-        for ((number, &scale), &bias) in scores.iter_mut().zip(scales).zip(biases) {
-            *number = query.to_score(*number, scale, bias);
+        for ((place, &scale), &bias) in scores.iter_mut().zip(scales).zip(biases) {
+            *place = query.to_score(*place, scale, bias);
         }
     }
 
     /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
     pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
         kernels::dot_picked(self.pairs, picked, query.values(), scores);
-        for (number, &row) in scores.iter_mut().zip(picked) {
-            *number = self.finish(row as usize, *number, query).to_bits();
+        for (place, &row) in scores.iter_mut().zip(picked) {
+            *place = self.finish(row as usize, *place, query).to_bits();
         }
     }
 

@@ -1,7 +1,7 @@
 //! The best rows so far whose links are still to be followed.
 
-use super::Budget;
 use crate::math::Log2;
+use crate::model::Budget;
 
 #[derive(Clone, Copy)]
 struct Best {

@@ -2,19 +2,18 @@
 
 use super::best::BestRows;
 use super::seen::masks;
-use super::{Budget, Buffers, FAMILY, Frontier, Seen, Unopened, Work};
-use crate::estimators::top::Offer;
-use crate::format::{Indices, Model};
+use super::{Buffers, FAMILY, Frontier, Offer, Seen, Unopened, Work};
 use crate::hint::cold_path;
 use crate::math::{Log2, LogSum};
-use crate::rows::Query;
+use crate::model::{Budget, Model};
+use crate::rows::{Indices, Query};
 use crate::tree::{Spread, Tree};
 
 /// Rows or nodes that are scored at a time.
 const BLOCK: usize = FAMILY;
 
 /// What a search leaves: everything is in `near` or in one of the unopened nodes, and rows that links reached may be in both.
-pub(crate) struct Found<'a> {
+pub(crate) struct SearchResult<'a> {
     /// The sum over the rows that were scored.
     pub near: LogSum,
     /// The nodes that were not opened.
@@ -36,13 +35,13 @@ pub(crate) fn best_first<'s>(
     budget: &Budget,
     buffers: Buffers<'s>,
     top: &mut impl Offer,
-) -> Found<'s> {
+) -> SearchResult<'s> {
     let mut search = Search {
         model,
         tree,
         query,
         spread: tree.spread_of(query),
-        hits: Hits {
+        high_scores: HighScores {
             top,
             best: BestRows::new(if model.links().is_some() { budget.expand } else { 0 }),
             threshold: Log2::MIN,
@@ -64,7 +63,7 @@ pub(crate) fn best_first<'s>(
     };
     search.run(budget.epsilon);
     search.add_scores();
-    Found {
+    SearchResult {
         near: search.near,
         overflow: search.overflow,
         seen: search.seen,
@@ -79,7 +78,7 @@ struct Search<'a, 'm, 's, T> {
     tree: &'a Tree<'m>,
     query: &'a Query,
     spread: Spread,
-    hits: Hits<'a, T>,
+    high_scores: HighScores<'a, T>,
     seen: Seen<'s>,
     frontier: Frontier<'s>,
     near: LogSum,
@@ -107,7 +106,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         }
         self.predict(0, self.tree.top());
         loop {
-            while let Some(row) = self.hits.best.next() {
+            while let Some(row) = self.high_scores.best.next() {
                 self.follow_links(row);
             }
             if self.watch_far {
@@ -233,7 +232,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             self.make_room(count);
             if let Some(scores) = self.scores.get_mut(self.filled..self.filled + count) {
                 self.model.rows().scores(first, self.query, scores);
-                self.hits.offer(self.model, scores, |i| first + i);
+                self.high_scores.offer(self.model, scores, |i| first + i);
                 self.count(count);
             }
         }
@@ -290,21 +289,21 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         let places = self.scores.get_mut(self.filled..self.filled + count);
         if let (Some(linked), Some(scores)) = (self.linked.get(..count), places) {
             self.model.rows().scores_of(linked, self.query, scores);
-            self.hits.offer(self.model, scores, |i| linked.get(i).map_or(0, |&row| row as usize));
+            self.high_scores.offer(self.model, scores, |i| linked.get(i).map_or(0, |&row| row as usize));
             self.count(count);
         }
     }
 }
 
-/// Who is interested in high scores.
-struct Hits<'a, T> {
+/// Those who look at high scores: the list of the best classes, and the rows whose links are followed.
+struct HighScores<'a, T> {
     top: &'a mut T,
     best: BestRows,
     /// What a score has to reach for one of them to look at it.
     threshold: Log2,
 }
 
-impl<T: Offer> Hits<'_, T> {
+impl<T: Offer> HighScores<'_, T> {
     /// Offers scores; `row_of` says whose they are.
     #[inline]
     fn offer(&mut self, model: &Model<'_>, scores: &[i32], row_of: impl Fn(usize) -> usize) {

@@ -7,10 +7,9 @@
 //!
 //! [`Bounds`]: crate::tree::Bounds
 
-use super::{Buffers, Frontier, Work};
-use crate::estimators::top::{Offer, Top};
-use crate::format::Model;
+use super::{Buffers, Frontier, Offer, Top, Work};
 use crate::math::Log2;
+use crate::model::Model;
 use crate::rows::Query;
 use crate::tree::{Span, Tree};
 

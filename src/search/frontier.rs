@@ -47,7 +47,7 @@ impl<'a> Frontier<'a> {
     }
 
     /// Words that were needed so far.
-    pub fn room(&self) -> usize {
+    pub fn words_needed(&self) -> usize {
         // The heap is largest when every family waits.
         self.used + ENTRY * self.families
     }
@@ -71,7 +71,7 @@ impl<'a> Frontier<'a> {
         fill(places);
         self.used = end;
         self.families += 1;
-        let best = number(places);
+        let best = number_children(places);
         self.enter(start, best);
         true
     }
@@ -212,7 +212,7 @@ impl<'a> Frontier<'a> {
 
 /// Lets each priority say which child it is, and returns the best one.
 #[inline(never)]
-fn number(priorities: &mut [i32]) -> i32 {
+fn number_children(priorities: &mut [i32]) -> i32 {
     let (mut best, mut place) = (OPENED, PLACE);
     for priority in priorities {
         // The first one is the best of equals.
@@ -303,7 +303,7 @@ mod tests {
         frontier.pop();
         assert!(!push(&mut frontier, 0, &[0; 8]));
         assert!(push(&mut frontier, 0, &[32, 64, 96]));
-        assert_eq!(frontier.room(), 7);
+        assert_eq!(frontier.words_needed(), 7);
         assert!(!push(&mut frontier, 3, &[9]));
         assert_eq!(frontier.peek(), Some(Unopened { priority: Log2::from_bits(96), node: 2 }));
         assert_eq!(frontier.iter().count(), 3);

@@ -9,16 +9,21 @@
 
 mod best;
 mod best_first;
-mod budget;
+mod certain_log_z;
 mod certain_top;
 mod frontier;
 mod scratch;
 mod seen;
+mod top;
+mod work;
 
-pub(crate) use best_first::{Found, best_first};
-pub use budget::{Budget, Work};
+pub(crate) use best_first::{SearchResult, best_first};
+pub(crate) use certain_log_z::certain_log_z;
 pub(crate) use certain_top::certain_top;
 pub(crate) use frontier::{FAMILY, Frontier, Unopened, priority_of};
 pub(crate) use scratch::Buffers;
 pub use scratch::{Scratch, seen_words};
 pub(crate) use seen::Seen;
+pub use top::Candidate;
+pub(crate) use top::{Offer, SumsOnly, Top};
+pub use work::Work;

@@ -1,7 +1,7 @@
 //! The memory of a search.
 
 use crate::Error;
-use crate::format::Model;
+use crate::model::Model;
 
 /// The words that one bit for each of `classes` rows takes: the first parameter of [`Scratch`].
 pub const fn seen_words(classes: usize) -> usize {

@@ -18,13 +18,11 @@ mod spread;
 
 pub use bounds::Bounds;
 pub use span::Span;
-pub use spread::{Form, Spread};
+pub use spread::{Spread, SpreadFunction};
 
-use crate::Error;
-use crate::format::Indices;
 use crate::hint::keep_small;
 use crate::math::Log2;
-use crate::rows::{Query, RowTable};
+use crate::rows::{Indices, Query, RowTable};
 
 /// The tree of a model.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +33,16 @@ pub struct Tree<'a> {
     gains: &'a [i16],
     bounds: Option<&'a [[u16; Bounds::FIELDS]]>,
     top: usize,
-    form: Form,
+    spread_function: SpreadFunction,
+}
+
+/// What is wrong with a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsound {
+    /// The spans, or what all nodes share.
+    Spans,
+    /// The bounds of a node.
+    Bounds,
 }
 
 /// Bits behind the point of a stored gain.
@@ -53,10 +60,10 @@ impl<'a> Tree<'a> {
         bounds: Option<&'a [[u16; Bounds::FIELDS]]>,
         info: &[u32; INFO_WORDS],
     ) -> Option<Self> {
-        let form = Form::from_words([info[1], info[2], info[3], info[4]]);
+        let spread_function = SpreadFunction::from_words([info[1], info[2], info[3], info[4]]);
         let fits =
             spans.len() == nodes.len() * Span::FIELDS && spreads.len() == nodes.len() && gains.len() == nodes.len();
-        fits.then_some(Self { nodes, spans, spreads, gains, bounds, top: info[0] as usize, form })
+        fits.then_some(Self { nodes, spans, spreads, gains, bounds, top: info[0] as usize, spread_function })
     }
 
     /// The number of nodes.
@@ -97,7 +104,7 @@ impl<'a> Tree<'a> {
 
     /// The shape of the spread for a query.
     pub fn spread_of(&self, query: &Query) -> Spread {
-        self.form.of(query)
+        self.spread_function.of(query)
     }
 
     /// The priorities of the nodes from `first` on, as the bits of [`Log2`]s: their log-masses, and what their uncertainty
@@ -105,9 +112,9 @@ impl<'a> Tree<'a> {
     pub(crate) fn priorities(&self, first: usize, query: &Query, spread: &Spread, priorities: &mut [i32]) {
         self.nodes.scores(first, query, priorities);
         let spreads = self.spreads.get(first..).unwrap_or(&[]);
-        for ((number, &numbers), gain) in priorities.iter_mut().zip(spreads).zip(self.gains_from(first)) {
+        for ((place, &numbers), gain) in priorities.iter_mut().zip(spreads).zip(self.gains_from(first)) {
             keep_small();
-            *number = number.saturating_add(spread.of_node(numbers).to_bits()).saturating_add(gain.to_bits());
+            *place = place.saturating_add(spread.of_node(numbers).to_bits()).saturating_add(gain.to_bits());
         }
     }
 
@@ -158,13 +165,13 @@ impl<'a> Tree<'a> {
 
     /// Every index in range, children below their parents, and each node's rows exactly those of its children.
     #[cold]
-    pub(crate) fn check(&self, rows: usize) -> Result<(), Error> {
-        let wrong = Err(Error::SectionContent(crate::format::Section::NodeSpans.kind()));
-        if self.top == 0 || self.top > self.len() || !self.form.is_sound() {
+    pub(crate) fn check(&self, rows: usize) -> Result<(), Unsound> {
+        let wrong = Err(Unsound::Spans);
+        if self.top == 0 || self.top > self.len() || !self.spread_function.is_sound() {
             return wrong;
         }
         if (0..self.len()).any(|node| !self.bounds(node).is_sound()) {
-            return Err(Error::SectionContent(crate::format::Section::NodeBounds.kind()));
+            return Err(Unsound::Bounds);
         }
         // The children of all nodes, one family after the other, are exactly the nodes behind the top ones.
         let mut next_child = self.top;

@@ -1,6 +1,6 @@
 //! What a node stands for.
 
-use crate::format::Indices;
+use crate::rows::Indices;
 
 /// A node's rows and children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

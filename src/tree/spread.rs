@@ -17,7 +17,7 @@ use crate::rows::Query;
 
 /// The numbers that all nodes share: F(q) = f₀ + f₁·‖q‖², and the units of the nodes' numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Form {
+pub struct SpreadFunction {
     /// f₀.
     pub constant: f32,
     /// f₁.
@@ -28,7 +28,7 @@ pub struct Form {
     pub frozen_exponent: i32,
 }
 
-impl Form {
+impl SpreadFunction {
     pub(crate) fn from_words([constant, slope, curve, frozen]: [u32; 4]) -> Self {
         Self {
             constant: f32::from_bits(constant),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use zhat::Model;
-use zhat::format::ModelBuf;
+use zhat::model::ModelBuf;
 
 use super::support::{BUILD, Files, N, bytemuck_of, read};
 

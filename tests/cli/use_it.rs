@@ -53,7 +53,7 @@ fn the_exported_module_has_the_sizes_of_the_model() {
     let files = Files::with_model();
     files.run("export-rust model.zhat -o firmware/model");
     let text = fs::read_to_string(files.path("firmware/model/model.rs")).unwrap();
-    let file = zhat::format::ModelBuf::from_bytes(&fs::read(files.path("firmware/model/model.zhat")).unwrap()).unwrap();
+    let file = zhat::model::ModelBuf::from_bytes(&fs::read(files.path("firmware/model/model.zhat")).unwrap()).unwrap();
     let settings = *file.model().settings().unwrap();
     for part in [
         "zhat::include_model!(\"model.zhat\")".to_owned(),
@@ -63,7 +63,7 @@ fn the_exported_module_has_the_sizes_of_the_model() {
             "cap: {}, epsilon: {:?}, expand: {}",
             settings.budget.cap, settings.budget.epsilon, settings.budget.expand
         ),
-        format!("ROOM: usize = {};", settings.frontier),
+        format!("ROOM: usize = {};", settings.frontier_words),
         "zhat::QueryBuffer<8>".to_owned(),
     ] {
         assert!(text.contains(&part), "{part} is missing:\n{text}");

@@ -3,8 +3,8 @@
 
 use rand_pcg::Pcg32;
 use zhat::estimators::{moments_with_samples, uniform};
-use zhat::format::FmbeKind;
 use zhat::host::with_fmbe;
+use zhat::model::FmbeKind;
 use zhat::{Budget, Classifier};
 
 use super::support::{D, Memory, N, WORDS, clustered, query, tree_model};

@@ -5,9 +5,9 @@ use zhat::estimators::{
     Estimate, Head, HeadBuffer, OracleHead, RetrievalError, fmbe, mimps, mince, moments, moments_with_samples, nmimps,
     retrieve, uniform,
 };
-use zhat::format::FmbeKind;
 use zhat::host::{Matrix, flat_model, with_fmbe};
 use zhat::math::Log2;
+use zhat::model::FmbeKind;
 use zhat::{Budget, Error, Query, QueryBuffer};
 
 use super::support::{D, Memory, N, WORDS, clustered, log_z, noise, query, tree_model};

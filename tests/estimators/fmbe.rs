@@ -2,8 +2,8 @@
 
 use zhat::QueryBuffer;
 use zhat::estimators::fmbe;
-use zhat::format::{FileWriter, FmbeKind, ModelBuf, Section};
 use zhat::host::{Matrix, flat_model, with_fmbe};
+use zhat::model::{FileWriter, FmbeKind, ModelBuf, Section};
 
 use super::support::{D, clustered, log_z, moments, query};
 

@@ -1,9 +1,9 @@
 //! Layers, models with small hand-made trees, and a test of means.
 
-use zhat::format::{FileWriter, ModelBuf, Section, Sizes};
 use zhat::host::{Matrix, flat_model};
 use zhat::kernels::pair;
 use zhat::math::LogSum;
+use zhat::model::{FileWriter, ModelBuf, Section, Sizes};
 use zhat::{Model, Query, QueryBuffer, Scratch, exact, seen_words};
 
 pub const N: usize = 300;

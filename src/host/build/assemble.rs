@@ -2,11 +2,12 @@
 
 use super::hierarchy::Hierarchy;
 use super::predict::NodeFit;
-use crate::format::{FileWriter, Indices, ModelBuf, Section, Settings};
 use crate::host::quantise::{Compensation, QuantisedRows};
 use crate::host::{BuildError, Matrix};
 use crate::math::{Log2, SmallFloat};
-use crate::tree::{Bounds, Form, GAIN_BITS, INFO_WORDS, Spread};
+use crate::model::{FileWriter, ModelBuf, Section, Settings};
+use crate::rows::Indices;
+use crate::tree::{Bounds, GAIN_BITS, INFO_WORDS, Spread, SpreadFunction};
 
 /// The bounds of all nodes, from the rows as they are rounded.
 pub type BoundsOf<'a> = &'a dyn Fn(&QuantisedRows) -> Vec<Bounds>;
@@ -22,7 +23,7 @@ pub struct Parts<'a> {
     /// A prediction for each node.
     pub fits: &'a [NodeFit],
     /// f₀ and f₁.
-    pub form: (f32, f32),
+    pub spread_function: (f32, f32),
     /// How the nodes' vectors are rounded.
     pub compensation: Option<&'a Compensation>,
     /// The same number of row indices for each row; may be empty.
@@ -48,10 +49,11 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
         parts.fits.iter().map(|fit| (2.0 * f64::from(fit.variance) * (fit.rows as f64).ln()).sqrt() * LOG2_E).collect();
     let (curve, curve_exponent) = scales(&curve);
     let (frozen, frozen_exponent) = scales(&frozen);
-    let form = Form { constant: parts.form.0, slope: parts.form.1, curve_exponent, frozen_exponent };
+    let (constant, slope) = parts.spread_function;
+    let function = SpreadFunction { constant, slope, curve_exponent, frozen_exponent };
     let mut info = [0u32; INFO_WORDS];
     info[0] = parts.hierarchy.top as u32;
-    info[1..5].copy_from_slice(&form.to_words());
+    info[1..5].copy_from_slice(&function.to_words());
     file.required(Section::TreeInfo, &info);
     file.required(Section::NodeRows, &nodes.pairs);
     file.required(Section::NodeScales, &nodes.scales);

@@ -12,7 +12,6 @@
 
 mod assemble;
 mod bounds;
-mod form;
 mod hierarchy;
 mod kmeans;
 mod links;
@@ -20,6 +19,7 @@ mod metric;
 mod moments;
 mod plan;
 mod predict;
+mod spread_function;
 mod tune;
 
 #[cfg(test)]
@@ -30,8 +30,9 @@ use nalgebra::DMatrix;
 use super::measure;
 use super::quantise::{self, Compensation, QuantisedRows};
 use super::{BuildError, Matrix, linear};
-use crate::format::{ModelBuf, Settings};
 use crate::math::Log2;
+use crate::model::{ModelBuf, Settings};
+use crate::tree::SpreadFunction;
 use assemble::Parts;
 use hierarchy::Hierarchy;
 use metric::Metric;
@@ -137,7 +138,7 @@ struct Index<'a> {
     hierarchy: Hierarchy,
     rows: QuantisedRows,
     fits: Vec<predict::NodeFit>,
-    form: (f32, f32),
+    spread_function: (f32, f32),
     links: Vec<u32>,
 }
 
@@ -149,15 +150,16 @@ impl<'a> Index<'a> {
         let rows = source.rows.reordered(&hierarchy.order);
         let moment = source.moment.clone().unwrap_or_else(|| linear::second_moment(&linear::with_ones(like)));
         let mut fits = moments::moments(&rows, &hierarchy, &moment);
-        let form = form::fit(&rows, &hierarchy, &fits, like);
+        let spread_function = spread_function::fit(&rows, &hierarchy, &fits, like);
         if let Some(lesson) = lesson.filter(|_| plan.learn) {
-            let shape = crate::tree::Form { constant: form.0, slope: form.1, curve_exponent: 0, frozen_exponent: 0 };
-            if let Some(lesson) = Lesson::new(lesson, &shape) {
+            let (constant, slope) = spread_function;
+            let function = SpreadFunction { constant, slope, curve_exponent: 0, frozen_exponent: 0 };
+            if let Some(lesson) = Lesson::new(lesson, &function) {
                 predict::learn(&rows, &hierarchy, &lesson, &mut fits);
             }
         }
         let links = links::links(&rows, &metric, &hierarchy, lesson, plan.links);
-        Self { source, hierarchy, rows, fits, form, links }
+        Self { source, hierarchy, rows, fits, spread_function, links }
     }
 
     fn assemble(&self, settings: Settings) -> Result<ModelBuf, BuildError> {
@@ -168,7 +170,7 @@ impl<'a> Index<'a> {
             order: &self.hierarchy.order,
             hierarchy: &self.hierarchy,
             fits: &self.fits,
-            form: self.form,
+            spread_function: self.spread_function,
             compensation: self.source.compensation.as_ref(),
             links: &self.links,
             settings,

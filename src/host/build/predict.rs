@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::hierarchy::Hierarchy;
 use crate::host::quantise::QuantisedRows;
 use crate::host::{Matrix, linear};
-use crate::tree::{Form, Span};
+use crate::tree::{Span, SpreadFunction};
 
 /// How one node predicts its log-mass.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Lesson {
     /// The queries with a one behind each.
     queries: Matrix,
     /// F(q) of each query.
-    form: Vec<f32>,
+    spreads: Vec<f32>,
     /// Features of each query: one, then the whitened query.
     features: Vec<f32>,
     /// (XᵀX + λ)⁻¹.
@@ -61,7 +61,7 @@ const MOST_RESIDUAL: f32 = 0.5;
 
 impl Lesson {
     /// Prepares the queries for fitting.
-    pub fn new(queries: &Matrix, form: &Form) -> Option<Self> {
+    pub fn new(queries: &Matrix, function: &SpreadFunction) -> Option<Self> {
         let (m, d) = (queries.rows(), queries.cols());
         let mean: Vec<f32> = (0..d).map(|j| queries.iter().map(|q| q[j]).sum::<f32>() / m as f32).collect();
         let centred: Vec<f32> = queries.iter().flat_map(|q| q.iter().zip(&mean).map(|(x, mean)| x - mean)).collect();
@@ -79,8 +79,8 @@ impl Lesson {
         }
         let inverse = gram.cholesky()?.inverse();
         let inverse = (0..p * p).map(|at| inverse[(at / p, at % p)] as f32).collect();
-        let form = queries.iter().map(|q| form.value(linear::dot(q, q).sqrt())).collect();
-        Some(Self { queries: linear::with_ones(queries), form, features, inverse, whiten, mean })
+        let spreads = queries.iter().map(|q| function.value(linear::dot(q, q).sqrt())).collect();
+        Some(Self { queries: linear::with_ones(queries), spreads, features, inverse, whiten, mean })
     }
 
     /// Corrects a family of nodes: `masses` are their true log-masses, a column for each node.
@@ -91,7 +91,7 @@ impl Lesson {
         let mut residual = linear::times_transposed(self.queries.data(), &vectors, p);
         for (q, line) in residual.chunks_exact_mut(k).enumerate() {
             for (j, (value, node)) in line.iter_mut().zip(family.iter()).enumerate() {
-                let moments = *value + spread(node, self.form[q]);
+                let moments = *value + spread(node, self.spreads[q]);
                 *value = masses[q * k + j] - moments;
             }
         }
@@ -100,9 +100,9 @@ impl Lesson {
         let fitted = linear::times(&self.features, &theta, p);
         for (j, node) in family.iter_mut().enumerate() {
             let left = |q: usize| residual[q * k + j] - fitted[q * k + j];
-            let squares: f32 = (0..self.form.len()).map(|q| left(q) * left(q)).sum();
-            node.gain = gain(squares / self.form.len() as f32, costs[j]);
-            let lift = (0.5 * squares / self.form.len() as f32).min(MOST_RESIDUAL);
+            let squares: f32 = (0..self.spreads.len()).map(|q| left(q) * left(q)).sum();
+            node.gain = gain(squares / self.spreads.len() as f32, costs[j]);
+            let lift = (0.5 * squares / self.spreads.len() as f32).min(MOST_RESIDUAL);
             let slope: Vec<f32> =
                 (0..d).map(|i| (0..d).map(|c| self.whiten[i * d + c] * theta[(c + 1) * k + j]).sum::<f32>()).collect();
             node.bias += theta[j] - linear::dot(&slope, &self.mean) + lift;
@@ -123,8 +123,8 @@ fn gain(variance: f32, cost: usize) -> f32 {
 }
 
 /// σ²/2 or its frozen form, on top of ln n + m.
-fn spread(node: &NodeFit, form: f32) -> f32 {
-    let (half, count) = (0.5 * node.variance * form, (node.rows as f32).ln());
+fn spread(node: &NodeFit, value: f32) -> f32 {
+    let (half, count) = (0.5 * node.variance * value, (node.rows as f32).ln());
     if half <= count { half } else { 2.0 * (half * count).sqrt() - count }
 }
 
@@ -164,7 +164,7 @@ fn subtree(
         return scores.chunks_exact(span.rows).map(linear::log_sum_exp).collect();
     }
     let children = span.first_child..span.first_child + span.children;
-    let m = lesson.form.len();
+    let m = lesson.spreads.len();
     let mut masses = vec![0.0; m * span.children];
     for (j, child) in children.clone().enumerate() {
         let column = subtree(rows, hierarchy, lesson, fits, child, learned);

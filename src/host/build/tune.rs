@@ -1,11 +1,10 @@
 //! Choosing by measurement: what each setting reaches on queries that were held out.
 
 use super::{Index, Plan, Targets, measure};
-use crate::format::Settings;
 use crate::host::measure::{Outcome, Truth};
 use crate::host::{BuildError, Matrix};
 use crate::math::Log2;
-use crate::search::Budget;
+use crate::model::{Budget, Settings};
 
 /// One setting and what it reached.
 #[derive(Clone, Debug)]
@@ -34,7 +33,7 @@ pub struct TrialResult {
     /// The quantiles of |ln Ẑ − ln Z| over (far share + floor): 50, 80, 90, 95, 99 %.
     pub quantiles: [f32; 5],
     /// The most words of the frontier.
-    pub frontier: u32,
+    pub frontier_words: u32,
 }
 
 /// What a missed best class weighs beside a relative error of one.
@@ -57,7 +56,7 @@ impl Trial {
             far_factor: Log2::from_nats(self.far_factor),
             temperature: 1.0,
             // A quarter more than any query needed.
-            frontier: self.result.frontier + self.result.frontier / 4 + 8,
+            frontier_words: self.result.frontier_words + self.result.frontier_words / 4 + 8,
             log_z_of_zero,
             quantiles: self.result.quantiles,
         }
@@ -76,7 +75,7 @@ pub(super) fn trials(
         budget: neutral,
         far_factor: Log2::default(),
         temperature: 1.0,
-        frontier: 0,
+        frontier_words: 0,
         log_z_of_zero: Log2::MIN,
         quantiles: [0.0; 5],
     };
@@ -128,7 +127,7 @@ fn trial(plan: &Plan, budget: Budget, outcomes: &[Outcome], truths: &[Truth], cl
         .map(|(o, t)| {
             let log_z = o.log_z(far_factor);
             let far_share = (o.far + far_factor - log_z).exp();
-            (log_z - t.log_z).abs() / (far_share + Settings::FLOOR)
+            (log_z - t.log_z).abs() / (far_share + Settings::FAR_SHARE_OFFSET)
         })
         .collect();
     scores.sort_by(f32::total_cmp);
@@ -140,7 +139,7 @@ fn trial(plan: &Plan, budget: Budget, outcomes: &[Outcome], truths: &[Truth], cl
         work: outcomes.iter().map(|o| o.work as f32).sum::<f32>() / n / classes as f32,
         max_work: outcomes.iter().map(|o| o.work).max().unwrap_or(0) as f32 / classes as f32,
         quantiles: LEVELS.map(quantile),
-        frontier: outcomes.iter().map(|o| o.room).max().unwrap_or(0),
+        frontier_words: outcomes.iter().map(|o| o.frontier_words).max().unwrap_or(0),
     };
     Trial { plan: *plan, budget, far_factor, result }
 }

@@ -9,10 +9,10 @@ use rand_pcg::Pcg64Mcg;
 use crate::Error;
 use crate::estimators::head::retrieve_into;
 use crate::estimators::{self, Candidate, Estimate, Head, samples};
-use crate::format::Model;
 use crate::host::measure::{self, HostScratch};
 use crate::math::Log2;
-use crate::search::{Budget, Buffers};
+use crate::model::{Budget, Model};
+use crate::search::Buffers;
 
 /// Classes of the head that NMIMPS, MIMPS and MINCE start from; the paper's k.
 const HEAD: usize = 100;

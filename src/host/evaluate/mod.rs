@@ -41,7 +41,7 @@ pub use sweep::{Point, pareto, sweep};
 pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, scores};
 
 use super::Matrix;
-use crate::search::Budget;
+use crate::model::Budget;
 use crate::{Error, Model};
 pub(crate) use tally::holds;
 use tally::{Case, Mean, Tally};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::format::{FORMAT_VERSION, Model};
+use crate::model::{FORMAT_VERSION, Model};
 
 /// An evaluation.
 #[derive(Clone, Debug, Serialize)]

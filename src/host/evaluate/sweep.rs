@@ -3,7 +3,7 @@
 use super::{EvaluateError, Evaluation, Method, Options, stored_budget};
 use crate::Model;
 use crate::host::Matrix;
-use crate::search::Budget;
+use crate::model::Budget;
 
 /// A setting and what it reached.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

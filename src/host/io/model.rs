@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::error::{Problem, ReadError};
 use super::source::with_file;
-use crate::format::ModelBuf;
+use crate::model::ModelBuf;
 
 /// Reads and checks a model file.
 ///

@@ -7,11 +7,12 @@ mod request;
 pub use error::MakeError;
 pub use request::{Knobs, Request};
 
-use crate::format::{FileWriter, Indices, Measured, ModelBuf, Names, Section, Settings};
 use crate::host::build::{Built, Plan, Stage, Targets, TrialResult, build};
 use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
 use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::kernels::ROW_ALIGN;
+use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
+use crate::rows::Indices;
 
 /// With fewer queries than this there is nothing to put aside.
 const FEW: usize = 80;

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::estimators::{self, Oracle, RetrievalError, samples};
-use crate::format::Model;
 use crate::host::measure::{self, HostScratch};
 use crate::math::Log2;
-use crate::search::{Budget, Buffers};
+use crate::model::{Budget, Model};
+use crate::search::Buffers;
 
 /// An estimator of Z with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use super::result::Row;
 use super::tally::{Cell, mean, relative_error};
 use super::{ReproduceError, Step};
 use crate::estimators::fmbe;
-use crate::format::{FmbeKind, ModelBuf};
 use crate::host::{Matrix, with_fmbe};
+use crate::model::{FmbeKind, ModelBuf};
 
 /// FMBE with a table of `features` for each seed, on `count` queries of each of these sets, evenly taken; one row.
 ///

@@ -11,12 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::result::percent;
 use super::vectors::Vectors;
 use super::{Grid, ReproduceError, Step, today};
-use crate::format::Model;
 use crate::host::Matrix;
 use crate::host::build::{Targets, build};
 use crate::host::evaluate::holds;
 use crate::host::measure::{Truth, outcomes, predictions, truths};
-use crate::search::Budget;
+use crate::model::{Budget, Model};
 
 /// The share of N that the index is tuned for, and at which the error is reported as well.
 pub const WORK: f32 = 0.02;

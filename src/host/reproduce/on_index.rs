@@ -5,9 +5,9 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::estimators::head::retrieve_into;
 use crate::estimators::{Candidate, Estimate, mimps, samples, self_normalised};
-use crate::format::Model;
 use crate::host::measure::{self, HostScratch};
-use crate::search::{Budget, Buffers};
+use crate::model::{Budget, Model};
+use crate::search::Buffers;
 
 /// The paper's k and l.
 const HEADS: [usize; 3] = [10, 50, 100];

@@ -4,8 +4,8 @@ use super::estimator::Estimator;
 use super::result::{Data, OracleTable, Row};
 use super::vectors::Vectors;
 use super::{ReproduceError, Step, today};
-use crate::format::ModelBuf;
 use crate::host::evaluate::{FloatLayer, exact};
+use crate::model::ModelBuf;
 
 /// Queries that the spread of the scores and the effect of int8 are measured on.
 const SAMPLE: usize = 500;

@@ -13,8 +13,8 @@ use super::result::Row;
 use super::tally::{Cell, mean, relative_error};
 use super::{ReproduceError, Step};
 use crate::estimators::{Oracle, RetrievalError};
-use crate::format::Model;
 use crate::host::Matrix;
+use crate::model::Model;
 
 /// The errors, works and hits of estimators over queries.
 pub struct Run {

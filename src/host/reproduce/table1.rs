@@ -7,7 +7,7 @@ use super::result::{OracleTable, percent};
 use super::run::run;
 use super::{ReproduceError, Step};
 use crate::estimators::RetrievalError;
-use crate::format::FmbeKind;
+use crate::model::FmbeKind;
 
 /// The paper's k and l.
 const HEADS: [usize; 4] = [1, 10, 100, 1000];

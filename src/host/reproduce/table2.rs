@@ -9,8 +9,8 @@ use super::result::{OracleTable, percent};
 use super::run::{Run, run};
 use super::{ReproduceError, Step};
 use crate::estimators::RetrievalError;
-use crate::format::FmbeKind;
 use crate::host::Matrix;
+use crate::model::FmbeKind;
 
 /// Noise in per cent of the query's norm.
 const NOISE: [u32; 4] = [0, 10, 20, 30];

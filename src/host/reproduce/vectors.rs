@@ -8,10 +8,10 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::ReproduceError;
-use crate::format::ModelBuf;
 use crate::host::build::{Plan, Targets, build};
 use crate::host::io::NamedMatrix;
 use crate::host::{Matrix, linear};
+use crate::model::ModelBuf;
 
 /// What an index over the vectors is built as: one plan, because trying many takes long with this many rows.
 const PLAN: Plan = Plan { blend: 0.25, branching: 16, leaf: 16, learn: true, links: 8 };

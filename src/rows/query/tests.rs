@@ -1,7 +1,7 @@
 use super::*;
 use crate::host::{Matrix, flat_model};
 
-fn model(cols: usize) -> crate::format::ModelBuf {
+fn model(cols: usize) -> crate::model::ModelBuf {
     let rows = Matrix::new((0..cols * 3).map(|i| (i as f32 * 0.37).sin()).collect(), cols).expect("whole rows");
     flat_model(&rows, &[0.0; 3]).expect("a valid model")
 }
@@ -58,8 +58,8 @@ fn tiny_and_zero_queries_are_fine() {
 }
 
 /// A model of these int8 rows, and the queries of one: the largest row is right, or nothing that follows is.
-fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::format::ModelBuf {
-    use crate::format::{FileWriter, Section, Sizes};
+fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::model::ModelBuf {
+    use crate::model::{FileWriter, Section, Sizes};
     let dim = rows[0].len();
     let squares = |row: &Vec<i8>| row.iter().map(|&w| u32::from(w.unsigned_abs()).pow(2)).sum::<u32>();
     let largest_row = rows.iter().map(squares).max().expect("rows");

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::kernels;
+use crate::rows::RowFormat;
 
 /// The version of the format that this library reads and writes.
 pub const FORMAT_VERSION: u16 = 2;
@@ -133,11 +134,7 @@ pub(crate) fn checksum(file: &[u8]) -> u32 {
 pub(super) struct Header<'a> {
     bytes: &'a [u8],
     pub classes: usize,
-    pub dim: usize,
-    pub stride: usize,
-    pub scale_exponent: i32,
-    pub max_norm: f32,
-    pub largest_row: u32,
+    pub rows: RowFormat,
     pub checksum: u32,
     sections: usize,
 }
@@ -169,18 +166,20 @@ impl<'a> Header<'a> {
             sections: usize::from(u16_at(bytes, 10)),
             checksum: u32_at(bytes, CHECKSUM_AT),
             classes: u32_at(bytes, 20) as usize,
-            dim: u32_at(bytes, 24) as usize,
-            stride: u32_at(bytes, 28) as usize,
-            scale_exponent: u32_at(bytes, 32) as i32,
-            max_norm: f32::from_bits(u32_at(bytes, 36)),
-            largest_row: u32_at(bytes, 40),
+            rows: RowFormat {
+                dim: u32_at(bytes, 24) as usize,
+                stride: u32_at(bytes, 28) as usize,
+                scale_exponent: u32_at(bytes, 32) as i32,
+                max_norm: f32::from_bits(u32_at(bytes, 36)),
+                largest_row: u32_at(bytes, 40),
+            },
         };
         let plausible = header.classes > 0
-            && (1..=kernels::MAX_DIM).contains(&header.dim)
-            && header.stride == header.dim.next_multiple_of(kernels::ROW_ALIGN)
-            && (-400..=400).contains(&header.scale_exponent)
-            && header.max_norm.is_finite()
-            && header.max_norm >= 0.0
+            && (1..=kernels::MAX_DIM).contains(&header.rows.dim)
+            && header.rows.stride == header.rows.dim.next_multiple_of(kernels::ROW_ALIGN)
+            && (-400..=400).contains(&header.rows.scale_exponent)
+            && header.rows.max_norm.is_finite()
+            && header.rows.max_norm >= 0.0
             && u32_at(bytes, 44) == 0;
         if !plausible {
             return Err(Error::Header);

@@ -1,10 +1,10 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
-use super::{Fmbe, Indices, Links, Measured, Names, Settings, check};
+use super::{Fmbe, Links, Measured, Names, Settings, check};
 use crate::Error;
 use crate::log::{error, info};
-use crate::rows::RowTable;
+use crate::rows::{Indices, RowFormat, RowTable};
 use crate::tree::{self, Tree};
 
 /// A model file, checked. After [`Model::from_bytes`] no access can fail.
@@ -113,7 +113,7 @@ impl<'a> Model<'a> {
 
     /// d, the dimension of a query.
     pub fn dim(&self) -> usize {
-        self.header.dim
+        self.header.rows.dim
     }
 
     /// The rows, in the order of the file.
@@ -124,22 +124,22 @@ impl<'a> Model<'a> {
 
     /// The power of two in which the rows' scales are counted.
     pub fn scale_exponent(&self) -> i32 {
-        self.header.scale_exponent
+        self.header.rows.scale_exponent
     }
 
     /// What one unit of a row's int8 weights is worth.
     pub fn row_scale(&self, row: usize) -> f32 {
-        libm::ldexpf(f32::from(self.rows.scale(row)), self.header.scale_exponent)
+        libm::ldexpf(f32::from(self.rows.scale(row)), self.header.rows.scale_exponent)
     }
 
     /// No row's norm is above this.
     pub fn max_norm(&self) -> f32 {
-        self.header.max_norm
+        self.header.rows.max_norm
     }
 
     /// No row's or node's int8 weights have squares that add up to more than this.
     pub fn largest_row(&self) -> u32 {
-        self.header.largest_row
+        self.header.rows.largest_row
     }
 
     /// The class that a row stands for.
@@ -198,6 +198,11 @@ impl<'a> Model<'a> {
         self.header.sections()
     }
 
+    /// What a query has to know of the rows.
+    pub(crate) fn row_format(&self) -> &RowFormat {
+        &self.header.rows
+    }
+
     pub(super) fn order(&self) -> Option<Order<'a>> {
         self.order
     }
@@ -217,10 +222,10 @@ fn numbers<'a, T: bytemuck::AnyBitPattern>(
 /// Rows, scales and biases as one table of `len` rows.
 #[inline(never)]
 fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
-    let pairs = numbers(header, sections[0], len.checked_mul(header.stride / 2))?;
+    let pairs = numbers(header, sections[0], len.checked_mul(header.rows.stride / 2))?;
     let scales = numbers(header, sections[1], Some(len))?;
     let biases = numbers(header, sections[2], Some(len))?;
-    RowTable::new(pairs, scales, biases, header.stride).ok_or(Error::Header)
+    RowTable::new(pairs, scales, biases, header.rows.stride).ok_or(Error::Header)
 }
 
 /// A section of a fixed number of words.
@@ -259,7 +264,7 @@ fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
 /// The table of random features, if there is one.
 #[cold]
 fn fmbe<'a>(header: &Header<'a>) -> Result<Option<Fmbe<'a>>, Error> {
-    let parse = |bytes| bytemuck::try_cast_slice(bytes).ok().and_then(|words| Fmbe::parse(words, header.dim));
+    let parse = |bytes| bytemuck::try_cast_slice(bytes).ok().and_then(|words| Fmbe::parse(words, header.rows.dim));
     let wrong = Error::SectionLength(Section::Fmbe.kind());
     header.section(Section::Fmbe).map(|bytes| parse(bytes).ok_or(wrong)).transpose()
 }

@@ -1,6 +1,6 @@
 //! The rows that each row leads to.
 
-use super::Indices;
+use crate::rows::Indices;
 
 /// For each row, the same number of other rows.
 #[derive(Clone, Copy, Debug)]

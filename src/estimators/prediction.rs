@@ -2,13 +2,12 @@
 
 use heapless::Vec;
 
+use super::moments::NearAndFar;
 use crate::Error;
-use crate::estimators::moments::Fields;
-use crate::estimators::top::Candidate;
-use crate::format::{Model, Settings};
 use crate::math::{Log2, LogSum, float};
+use crate::model::{Model, Settings};
 use crate::rows::Query;
-use crate::search::Work;
+use crate::search::{Candidate, Work};
 
 /// A class with its probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,15 +33,15 @@ pub struct Prediction<const K: usize> {
     /// The interval's half width in ln Z, for 95 % of the queries; zero where the answer is exact.
     pub margin: f32,
     z: LogSum,
-    room: u32,
+    frontier_words: u32,
 }
 
 impl<const K: usize> Prediction<K> {
     pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work) -> Self {
-        Self { top: ranked(top, &z), work, far_share: 0.0, margin: 0.0, z, room: 0 }
+        Self { top: ranked(top, &z), work, far_share: 0.0, margin: 0.0, z, frontier_words: 0 }
     }
 
-    pub(crate) fn estimated(top: &[Candidate], z: LogSum, fields: &Fields, settings: &Settings) -> Self {
+    pub(crate) fn estimated(top: &[Candidate], z: LogSum, fields: &NearAndFar, settings: &Settings) -> Self {
         let far_share = z.share_of_sum(&fields.far);
         Self {
             top: ranked(top, &z),
@@ -50,7 +49,7 @@ impl<const K: usize> Prediction<K> {
             far_share,
             margin: settings.margin(far_share),
             z,
-            room: fields.room as u32,
+            frontier_words: fields.frontier_words as u32,
         }
     }
 
@@ -71,8 +70,8 @@ impl<const K: usize> Prediction<K> {
     }
 
     /// Words of the frontier that the search used: the `ROOM` of a [`Scratch`](crate::Scratch) that is enough for it.
-    pub fn room(&self) -> u32 {
-        self.room
+    pub fn frontier_words(&self) -> u32 {
+        self.frontier_words
     }
 
     /// The probability of any class: one more dot product.

@@ -28,7 +28,7 @@
 //! | 3 | biases | N × i32, see [`Log2`](crate::math::Log2) |
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |
 //! | 5 | row of class | the inverse of it: together they prove the permutation without memory |
-//! | 6 | tree info | 8 × u32: number of top nodes, then the [`Form`](crate::tree::Form) of the spread |
+//! | 6 | tree info | 8 × u32: number of top nodes, then F(q), as two f32 and two exponents |
 //! | 7–9 | node rows, scales, biases | as 1–3, for the nodes |
 //! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
@@ -42,32 +42,33 @@
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
 
+mod budget;
 mod check;
 mod fmbe;
 mod header;
 mod include;
-mod indices;
 mod links;
 mod measured;
-mod model;
 mod names;
 #[cfg(feature = "alloc")]
 mod owned;
+mod query;
 mod settings;
+mod view;
 #[cfg(feature = "alloc")]
 mod write;
 
+pub use budget::Budget;
 pub use fmbe::{Fmbe, FmbeKind};
 pub use header::{FORMAT_VERSION, Section};
 pub use include::Aligned;
-pub use indices::Indices;
 pub use links::Links;
 pub use measured::Measured;
-pub use model::Model;
 pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
 pub use settings::Settings;
+pub use view::Model;
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};
 
@@ -77,11 +78,3 @@ pub(crate) use header::checksum;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
-
-/// A model of four classes in three dimensions, for the examples in the documentation.
-#[cfg(feature = "std")]
-#[doc(hidden)]
-pub fn doc_example() -> ModelBuf {
-    let rows = crate::host::Matrix::new(vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.3, 0.3, 0.3], 3);
-    crate::host::flat_model(&rows.expect("four rows of three"), &[0.0; 4]).expect("a valid model")
-}

@@ -1,6 +1,6 @@
 //! What the builder measured on queries that it had not used: the evidence, carried along with the model.
 
-use super::check::are_finite_and_positive;
+use super::check::are_finite_and_not_negative;
 
 /// Figures on queries held out, for whoever inspects the file. The classifier does not use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,6 +53,6 @@ impl Measured {
 
     pub(super) fn is_sound(&self) -> bool {
         let Self { error, recall, coverage, work, max_work, top_p, spread, .. } = *self;
-        are_finite_and_positive(&[error, recall, coverage, work, max_work, top_p, spread])
+        are_finite_and_not_negative(&[error, recall, coverage, work, max_work, top_p, spread])
     }
 }

@@ -9,6 +9,7 @@ use super::header::{
 };
 use crate::Error;
 use crate::kernels;
+use crate::rows::RowFormat;
 
 /// The numbers of the header.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +45,7 @@ impl FileWriter {
     /// As [`Model::from_bytes`](super::Model::from_bytes) for the header and the section table.
     pub fn reopen(file: &[u8]) -> Result<Self, Error> {
         let header = Header::parse(file)?;
-        let Header { classes, dim, scale_exponent, max_norm, largest_row, .. } = header;
+        let Header { classes, rows: RowFormat { dim, scale_exponent, max_norm, largest_row, .. }, .. } = header;
         let sections = header.contents().map(|(kind, required, content)| (kind, required, content.to_vec()));
         let sizes = Sizes { classes, dim, scale_exponent, max_norm, largest_row };
         Ok(Self { sizes, sections: sections.collect() })

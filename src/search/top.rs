@@ -2,9 +2,9 @@
 
 use heapless::vec::VecView;
 
-use crate::format::Model;
 use crate::hint::cold_path;
 use crate::math::Log2;
+use crate::model::Model;
 
 /// A row that was scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,9 +118,9 @@ impl Offer for Top<'_> {
 }
 
 /// For a search of which only the sums are wanted.
-pub(crate) struct Nothing;
+pub(crate) struct SumsOnly;
 
-impl Offer for Nothing {
+impl Offer for SumsOnly {
     #[inline]
     fn offer(&mut self, _: &Model<'_>, _: usize, _: Log2) {}
 

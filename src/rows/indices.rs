@@ -16,7 +16,7 @@ impl<'a> Indices<'a> {
     }
 
     /// Reads a section of indices below `limit`; `None` if it is not whole numbers.
-    pub(super) fn parse(bytes: &'a [u8], limit: usize) -> Option<Self> {
+    pub(crate) fn parse(bytes: &'a [u8], limit: usize) -> Option<Self> {
         if Self::are_short(limit) {
             bytemuck::try_cast_slice(bytes).ok().map(Self::Short)
         } else {

@@ -3,16 +3,32 @@
 //! The rows that the search scored are exact; every unopened node adds what [`Bounds`](crate::tree::Bounds) say of it.
 //! On small radii it is useful, on large ones it is honest and wide.
 
-use super::moments::Found;
+use heapless::Vec;
+
+use super::{Buffers, Candidate, SearchResult, Top, best_first};
 use crate::Error;
 use crate::math::{Log2, LogSum};
+use crate::model::{Budget, Model};
 use crate::rows::Query;
 use crate::tree::Tree;
 
-/// ln of what Z is at least and at most.
-pub(crate) fn interval(tree: &Tree<'_>, query: &Query, found: &Found<'_>) -> Result<(f32, f32), Error> {
+/// ln of what Z is at least and at most, from a search within the budget.
+pub(crate) fn certain_log_z(
+    model: &Model<'_>,
+    tree: &Tree<'_>,
+    query: &Query,
+    budget: &Budget,
+    buffers: Buffers<'_>,
+) -> Result<(f32, f32), Error> {
+    // An empty list instead of none at all: the search is then the classifier's, and not compiled once more.
+    let mut none = Vec::<Candidate, 0>::new();
+    let found = best_first(model, tree, query, budget, buffers, &mut Top::new(&mut none));
+    interval(tree, query, &found)
+}
+
+fn interval(tree: &Tree<'_>, query: &Query, found: &SearchResult<'_>) -> Result<(f32, f32), Error> {
     if !found.overflow.is_zero() {
-        return Err(Error::Capacity(found.frontier.room() as u32 + 1));
+        return Err(Error::Capacity(found.frontier.words_needed() as u32 + 1));
     }
     let (mut low, mut high) = (found.near, found.near);
     for unopened in found.frontier.iter() {

@@ -17,7 +17,7 @@ pub struct Aligned<B: ?Sized>(pub B);
 #[macro_export]
 macro_rules! include_model {
     ($path:expr) => {{
-        static BYTES: &$crate::format::Aligned<[u8]> = &$crate::format::Aligned(*include_bytes!($path));
+        static BYTES: &$crate::model::Aligned<[u8]> = &$crate::model::Aligned(*include_bytes!($path));
         &BYTES.0
     }};
 }

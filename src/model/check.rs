@@ -6,6 +6,7 @@ use crate::hint::keep_small;
 use crate::kernels;
 use crate::math::float;
 use crate::rows::RowTable;
+use crate::tree::Unsound;
 
 /// Biases keep to a quarter of the range of [`Log2`](crate::math::Log2), scores to three quarters: no sum leaves it.
 pub(super) const BIAS_LIMIT: i32 = 1 << 29;
@@ -19,7 +20,13 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     table(model, model.rows(), [Section::Rows, Section::RowScales, Section::Biases])?;
     if let Some(tree) = model.tree() {
         table(model, tree.nodes(), [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
-        tree.check(model.classes())?;
+        tree.check(model.classes()).map_err(|unsound| {
+            let section = match unsound {
+                Unsound::Spans => Section::NodeSpans,
+                Unsound::Bounds => Section::NodeBounds,
+            };
+            Error::SectionContent(section.kind())
+        })?;
     }
     if model.links().is_some_and(|links| !links.check(model.classes())) {
         return Err(Error::SectionContent(Section::Links.kind()));
@@ -42,7 +49,7 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
 /// Out of line, as it is called from many places and never where time counts.
 #[cold]
 #[inline(never)]
-pub(super) fn are_finite_and_positive(values: &[f32]) -> bool {
+pub(super) fn are_finite_and_not_negative(values: &[f32]) -> bool {
     values.iter().all(|value| {
         keep_small();
         value.is_finite() && *value >= 0.0

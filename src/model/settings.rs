@@ -1,8 +1,8 @@
 //! What the builder chose and measured: the budget, the far field's factor, the temperature, the intervals.
 
-use super::check::are_finite_and_positive;
+use super::Budget;
+use super::check::are_finite_and_not_negative;
 use crate::math::Log2;
-use crate::search::Budget;
 
 /// The settings that a model file carries for its own use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,20 +14,20 @@ pub struct Settings {
     /// Scores are divided by this before they become probabilities.
     pub temperature: f32,
     /// The `ROOM` of a [`Scratch`](crate::Scratch) that is enough, by what calibration queries took.
-    pub frontier: u32,
+    pub frontier_words: u32,
     /// log₂ Σ exp bias: the answer to a query of zeros, which no prediction has to guess.
     pub log_z_of_zero: Log2,
-    /// |ln Ẑ − ln Z| is at most `quantile · (far share + FLOOR)` for 50, 80, 90, 95 and 99 % of the queries.
+    /// |ln Ẑ − ln Z| is at most `quantile · (far share + 0.02)` for 50, 80, 90, 95 and 99 % of the queries.
     pub quantiles: [f32; 5],
 }
 
 impl Settings {
     /// Added to the far share: part of an error has nothing to do with it (a top row that was missed).
-    pub(crate) const FLOOR: f32 = 0.02;
+    pub(crate) const FAR_SHARE_OFFSET: f32 = 0.02;
 
     /// The half width in ln Z that 95 % of the queries keep to, for this share of the far field.
     pub(crate) fn margin(&self, far_share: f32) -> f32 {
-        self.quantiles[3] * (far_share + Self::FLOOR)
+        self.quantiles[3] * (far_share + Self::FAR_SHARE_OFFSET)
     }
 
     /// Words of the section.
@@ -38,7 +38,7 @@ impl Settings {
             budget: Budget { cap: words[0], epsilon: f32::from_bits(words[1]), expand: words[2] },
             far_factor: Log2::from_bits(words[3] as i32),
             temperature: f32::from_bits(words[4]),
-            frontier: words[5],
+            frontier_words: words[5],
             log_z_of_zero: Log2::from_bits(words[11] as i32),
             quantiles: core::array::from_fn(|i| f32::from_bits(words[6 + i])),
         }
@@ -48,9 +48,9 @@ impl Settings {
     #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         let mut words = [0; Self::WORDS];
-        let Self { budget, far_factor, temperature, frontier, log_z_of_zero, quantiles } = self;
+        let Self { budget, far_factor, temperature, frontier_words, log_z_of_zero, quantiles } = self;
         words[..3].copy_from_slice(&[budget.cap, budget.epsilon.to_bits(), budget.expand]);
-        words[3..6].copy_from_slice(&[far_factor.to_bits() as u32, temperature.to_bits(), frontier]);
+        words[3..6].copy_from_slice(&[far_factor.to_bits() as u32, temperature.to_bits(), frontier_words]);
         words[6..11].copy_from_slice(&quantiles.map(f32::to_bits));
         words[11] = log_z_of_zero.to_bits() as u32;
         words
@@ -61,8 +61,8 @@ impl Settings {
         budget.expand <= Budget::MAX_EXPAND
             && far_factor.to_bits().unsigned_abs() < 64 << Log2::FRACTION_BITS
             && *temperature > 0.0
-            && are_finite_and_positive(&[budget.epsilon, *temperature])
-            && are_finite_and_positive(quantiles)
+            && are_finite_and_not_negative(&[budget.epsilon, *temperature])
+            && are_finite_and_not_negative(quantiles)
             && quantiles.is_sorted()
     }
 }
