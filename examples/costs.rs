@@ -14,9 +14,9 @@ use rand_pcg::Pcg32;
 use support::cases;
 use support::{entry, figure, say};
 use zhat::estimators::{Estimate, HeadBuffer, mimps, mince, moments_with_samples, nmimps, retrieve, uniform};
-use zhat::math::Log2;
+use zhat::internal;
 use zhat::model::Aligned;
-use zhat::{Budget, Classifier, Error, Model, QueryBuffer, Scratch, exact, include_model, kernels, seen_words};
+use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, include_model, seen_words};
 
 static MODEL: &[u8] = include_model!(env!("ZHAT_MODEL"));
 static QUERIES: &[u8] = include_bytes!(env!("ZHAT_QUERIES"));
@@ -153,7 +153,7 @@ fn share_of_dots(rows: u64, stride: usize, all: u64) {
     let mut dots = [0; ROWS];
     let ((), counted) = support::instructions_of(|| {
         for _ in 0..ROWS {
-            kernels::dot_rows(black_box(weights), black_box(query), black_box(&mut dots));
+            internal::dot_rows(black_box(weights), black_box(query), black_box(&mut dots));
         }
     });
     if let Some(counted) = counted {

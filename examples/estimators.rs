@@ -11,8 +11,7 @@ use support::{entry, figure, say};
 use zhat::estimators::{
     Estimate, HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
 };
-use zhat::math::Log2;
-use zhat::{Budget, Classifier, Error, Model, Query, QueryBuffer, Scratch, exact, include_model, seen_words};
+use zhat::{Budget, Classifier, Error, Log2, Model, Query, QueryBuffer, Scratch, exact, include_model, seen_words};
 
 /// 300 rows of twelve columns with a tree and links, and a table of random features of each kind.
 static MODELS: [(&str, &[u8]); 3] = [

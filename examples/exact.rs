@@ -8,8 +8,8 @@ mod support;
 use core::hint::black_box;
 use support::cases::{self, Answer, Case};
 use support::{Sizes, entry, figure, say};
-use zhat::math::LogSum;
-use zhat::{Error, Model, Prediction, QueryBuffer, kernels};
+use zhat::internal;
+use zhat::{Error, LogSum, Model, Prediction, QueryBuffer};
 
 // A part without compare-and-swap is a Cortex-M0, and the one that is emulated has 256 KiB of flash.
 #[cfg(any(not(target_os = "none"), target_has_atomic = "32"))]
@@ -91,7 +91,7 @@ fn kernel() {
     let mut dots = [0; ROWS];
     let ((), counted) = support::instructions_of(|| {
         for _ in 0..REPEATS {
-            kernels::dot_rows(black_box(&WEIGHTS.0), black_box(&query.0), black_box(&mut dots));
+            internal::dot_rows(black_box(&WEIGHTS.0), black_box(&query.0), black_box(&mut dots));
         }
     });
     if let Some(counted) = counted {

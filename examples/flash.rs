@@ -9,8 +9,7 @@ use rand_pcg::Pcg32;
 use zhat::estimators::{
     HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
 };
-use zhat::math::Log2;
-use zhat::{Budget, Classifier, Error, Model, QueryBuffer, Scratch, exact, seen_words};
+use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, seen_words};
 
 const PART: &str = match option_env!("ZHAT_PART") {
     Some(part) => part,

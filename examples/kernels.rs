@@ -7,7 +7,7 @@ mod support;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use support::{entry, say};
-use zhat::kernels::{dot, dot_picked, dot_rows, pair, query_slot, weights};
+use zhat::internal::{dot, dot_picked, dot_rows, pair, query_slot, weights};
 use zhat::model::Aligned;
 
 const MAX_STRIDE: usize = 300;

@@ -3,6 +3,8 @@
 
 use std::sync::LazyLock;
 
+use rand_pcg::Pcg32;
+use zhat::estimators::{moments, moments_with_samples};
 use zhat::host::build::{Plan, Targets, build};
 use zhat::host::{Matrix, measure};
 use zhat::model::ModelBuf;
@@ -154,10 +156,20 @@ fn the_cap_is_never_exceeded_and_everything_opened_is_exact() {
 #[test]
 fn a_query_of_zeros_gives_the_sum_of_the_biases() {
     for Built { file, .. } in models() {
-        let classifier = Classifier::new(file.model()).expect("an index");
-        let query = QueryBuffer::<D>::new(&file.model(), &[0.0; D]).expect("valid");
-        let answer = classifier.classify::<1, _, _>(&query, &mut Memory::new()).expect("fits");
-        assert!((answer.log_z() - exact::<1>(&file.model(), &query).log_z()).abs() < 1e-5);
+        let (model, memory, rng) = (&file.model(), &mut Memory::new(), &mut Pcg32::new(1, 1));
+        let classifier = Classifier::new(*model).expect("an index");
+        let query = QueryBuffer::<D>::new(model, &[0.0; D]).expect("valid");
+        let truth = exact::<1>(model, &query).log_z();
+        let answer = classifier.classify::<1, _, _>(&query, memory).expect("fits");
+        assert!((answer.log_z() - truth).abs() < 1e-5);
+        // The bare estimates and the host's evaluation give the same bits.
+        let budget = classifier.budget();
+        let bare = moments(model, &query, &budget, memory).expect("fits");
+        let sampled = moments_with_samples(model, &query, &budget, 5, memory, rng).expect("fits");
+        let zeros = Matrix::new(vec![0.0; D], D).expect("a row");
+        let evaluated = measure::predictions::<1>(model, &zeros, &budget).expect("valid");
+        assert_eq!([bare.log_z(), sampled.log_z(), evaluated[0].log_z()], [answer.log_z(); 3]);
+        assert_eq!([bare.standard_error, sampled.standard_error], [Some(0.0); 2]);
     }
 }
 

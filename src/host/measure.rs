@@ -101,7 +101,7 @@ pub fn outcomes(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<
     })
 }
 
-/// The top `K` classes of all queries within a budget, as [`Classifier`](crate::Classifier) answers.
+/// The top `K` classes of all queries within a budget, as [`Classifier`] answers.
 ///
 /// # Errors
 /// [`Error`], for the first query that the model refuses, [`Error::NoIndex`] or [`Error::Budget`].
@@ -121,7 +121,7 @@ pub fn exact_predictions<const K: usize>(model: &Model<'_>, queries: &Matrix) ->
     each_query(model, queries, |_, scratch| crate::exact(model, &*scratch.query))
 }
 
-/// [`Classifier::classify`](crate::Classifier::classify) for the query in the scratch memory.
+/// [`Classifier::classify`] for the query in the scratch memory.
 pub(super) fn classify<const K: usize>(
     model: &Model<'_>,
     budget: &Budget,

@@ -11,7 +11,7 @@ use crate::model::{FileWriter, ModelBuf, Section, Sizes};
 /// Rows as the file holds them.
 #[derive(Clone, Debug)]
 pub struct QuantisedRows {
-    /// int8, two and two, padded to whole words: see [`kernels`](crate::kernels).
+    /// int8, two and two, padded to whole words, as the kernels take them.
     pub pairs: Vec<i16>,
     /// A scale for each row.
     pub scales: Vec<u16>,

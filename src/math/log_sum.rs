@@ -25,7 +25,7 @@ const RENORMALISE: u32 = 4;
 /// A sum of exponentials, kept as mantissa and exponent.
 ///
 /// ```
-/// use zhat::math::{Log2, LogSum};
+/// use zhat::{Log2, LogSum};
 ///
 /// let mut sum = LogSum::new();
 /// sum.add(Log2::from_nats(1000.0));

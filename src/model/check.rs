@@ -8,7 +8,7 @@ use crate::math::float;
 use crate::rows::RowTable;
 use crate::tree::Unsound;
 
-/// Biases keep to a quarter of the range of [`Log2`](crate::math::Log2), scores to three quarters: no sum leaves it.
+/// Biases keep to a quarter of the range of [`Log2`](crate::Log2), scores to three quarters: no sum leaves it.
 pub(super) const BIAS_LIMIT: i32 = 1 << 29;
 
 /// The norm in the header may be this much below the real one, for its rounding.

@@ -4,7 +4,7 @@ use crate::rows::Indices;
 
 /// For each row, the same number of other rows.
 #[derive(Clone, Copy, Debug)]
-pub struct Links<'a> {
+pub(crate) struct Links<'a> {
     list: Indices<'a>,
     per_row: usize,
 }

@@ -23,9 +23,9 @@
 //!
 //! | kind | section | content |
 //! |---|---|---|
-//! | 1 | rows | N · stride / 2 × i16, two weights each, see [`kernels`](crate::kernels) |
+//! | 1 | rows | N · stride / 2 × i16, two weights each, a + 256·b for columns 2j and 2j+1 |
 //! | 2 | row scales | N × u16, in units of 2^exponent |
-//! | 3 | biases | N × i32, see [`Log2`](crate::math::Log2) |
+//! | 3 | biases | N × i32, see [`Log2`](crate::Log2) |
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |
 //! | 5 | row of class | the inverse of it: together they prove the permutation without memory |
 //! | 6 | tree info | 8 × u32: number of top nodes, then F(q), as two f32 and two exponents |
@@ -33,7 +33,7 @@
 //! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
 //! | 12 | links | the same number of row indices for each row |
-//! | 13 | node bounds | 5 × u16 a node, see [`Bounds`](crate::tree::Bounds) |
+//! | 13 | node bounds | 5 × u16 a node, what is certain about its rows |
 //! | 16 | node gains | i16 a node: ln of what opening it is worth beside its mass |
 //! | 14 | settings | 16 × u32, see [`Settings`] |
 //! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
@@ -62,7 +62,7 @@ pub use budget::Budget;
 pub use fmbe::{Fmbe, FmbeKind};
 pub use header::{FORMAT_VERSION, Section};
 pub use include::Aligned;
-pub use links::Links;
+pub(crate) use links::Links;
 pub use measured::Measured;
 pub use names::Names;
 #[cfg(feature = "alloc")]

@@ -157,13 +157,14 @@ impl<'a> Model<'a> {
     }
 
     /// The tree over the rows, if the file has one.
+    #[doc(hidden)]
     pub fn tree(&self) -> Option<&Tree<'a>> {
         self.tree.as_ref()
     }
 
     /// The rows that each row leads to, if the file has them.
     #[inline]
-    pub fn links(&self) -> Option<&Links<'a>> {
+    pub(crate) fn links(&self) -> Option<&Links<'a>> {
         self.links.as_ref()
     }
 

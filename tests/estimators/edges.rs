@@ -6,9 +6,8 @@ use zhat::estimators::{
     retrieve, uniform,
 };
 use zhat::host::{Matrix, flat_model, with_fmbe};
-use zhat::math::Log2;
 use zhat::model::FmbeKind;
-use zhat::{Budget, Error, Query, QueryBuffer};
+use zhat::{Budget, Error, Log2, Query, QueryBuffer};
 
 use super::support::{D, Memory, N, WORDS, clustered, log_z, noise, query, tree_model};
 

@@ -6,8 +6,7 @@ use zhat::estimators::{
     retrieve, self_normalised, uniform,
 };
 use zhat::host::flat_model;
-use zhat::math::Log2;
-use zhat::{Budget, exact};
+use zhat::{Budget, Log2, exact};
 
 use super::support::{D, Memory, N, WORDS, clustered, log_z, query, tree_model};
 

@@ -1,10 +1,9 @@
 //! Layers, models with small hand-made trees, and a test of means.
 
 use zhat::host::{Matrix, flat_model};
-use zhat::kernels::pair;
-use zhat::math::LogSum;
+use zhat::internal::pair;
 use zhat::model::{FileWriter, ModelBuf, Section, Sizes};
-use zhat::{Model, Query, QueryBuffer, Scratch, exact, seen_words};
+use zhat::{LogSum, Model, Query, QueryBuffer, Scratch, exact, seen_words};
 
 pub const N: usize = 300;
 pub const D: usize = 12;
