@@ -16,6 +16,7 @@ impl<'a> Links<'a> {
     }
 
     /// How many rows each row leads to.
+    #[cfg(feature = "std")]
     pub fn per_row(&self) -> usize {
         self.per_row
     }
