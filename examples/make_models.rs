@@ -1,5 +1,5 @@
 //! Makes the files in `models/` that the examples include (generated layers, queries, and the answers to them), and
-//! small ones in `fuzz/seeds/` that fuzzing starts from.
+//! small ones in `fuzz/seeds/model/` that fuzzing starts from.
 //!
 //! ```text
 //! cargo run --release --features std --example make_models              write them
@@ -49,13 +49,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         keep(&format!("models/{name}-queries.bin"), &answered(&layer, &file.model())?, check)?;
     }
     let layer = Layer::generate(20, 6, 4);
-    keep("fuzz/seeds/flat.zhat", &flat_model(&layer.weights, &layer.biases)?, check)?;
+    keep("fuzz/seeds/model/flat.zhat", &flat_model(&layer.weights, &layer.biases)?, check)?;
     if !check {
         // Not compared: the builder adds floats in the order in which its threads finish.
         let layer = Layer::generate(100, 6, 5);
         let calibration = layer.queries(Kind::LanguageModel, 100, 6);
         let built = build(&layer.weights, &layer.biases, Some(&calibration), &Targets::default(), &mut |_| ())?;
-        keep("fuzz/seeds/indexed.zhat", &built.model, check)?;
+        keep("fuzz/seeds/model/indexed.zhat", &built.model, check)?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ pub enum Error {
     Checksum,
     /// The header contradicts itself: sizes of zero, above the limits, or fields that must be zero and are not.
     Header,
-    /// The section table is out of order, overlaps or points outside the file, or names a section twice.
+    /// The section table is too long, out of order, overlaps or points outside the file, or names a section twice.
     SectionTable,
     /// A required section of this kind is missing.
     MissingSection(u16),

@@ -12,7 +12,7 @@ use zhat::{Budget, Classifier, Model, Prediction, QueryBuffer, Scratch, include_
 
 /// Built with calibration queries, so that its intervals are real ones.
 static MODEL: &[u8] = include_model!("data/indexed.zhat");
-static FLAT: &[u8] = include_model!("../fuzz/seeds/flat.zhat");
+static FLAT: &[u8] = include_model!("../fuzz/seeds/model/flat.zhat");
 static QUERIES: &[u8] = include_bytes!("data/indexed-queries.bin");
 const N: usize = 500;
 const D: usize = 16;

@@ -3,8 +3,8 @@
 use zhat::model::Aligned;
 use zhat::{Classifier, Model, QueryBuffer, Scratch, exact, include_model};
 
-static FLAT: &[u8] = include_model!("../fuzz/seeds/flat.zhat");
-static INDEXED: &[u8] = include_model!("../fuzz/seeds/indexed.zhat");
+static FLAT: &[u8] = include_model!("../fuzz/seeds/model/flat.zhat");
+static INDEXED: &[u8] = include_model!("../fuzz/seeds/model/indexed.zhat");
 
 /// Room for either file.
 type Bytes = Aligned<[u8; 8192]>;

@@ -13,6 +13,8 @@ pub(super) const HEADER_LEN: usize = 48;
 pub(super) const ENTRY_LEN: usize = 16;
 pub(super) const SECTION_ALIGN: usize = 16;
 pub(super) const REQUIRED: u16 = 1;
+/// Room for three times the kinds that are known; the table is compared with itself, so it has to be short.
+pub(super) const MAX_SECTIONS: usize = 64;
 /// Where the checksum stands; it covers all bytes but its own four.
 pub(super) const CHECKSUM_AT: usize = 16;
 
@@ -215,11 +217,14 @@ impl<'a> Header<'a> {
 
     fn entries(&self) -> impl Iterator<Item = Entry> + 'a {
         let table = self.bytes.get(HEADER_LEN..).unwrap_or(&[]);
-        table.chunks_exact(ENTRY_LEN).take(self.sections).map(Entry::parse)
+        table.as_chunks::<ENTRY_LEN>().0.iter().take(self.sections).map(Entry::parse)
     }
 
     #[cold]
     fn check_table(&self) -> Result<(), Error> {
+        if self.sections > MAX_SECTIONS {
+            return Err(Error::SectionTable);
+        }
         let mut end = HEADER_LEN + self.sections * ENTRY_LEN;
         if end > self.bytes.len() {
             return Err(Error::Truncated);
@@ -254,7 +259,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn parse(bytes: &[u8]) -> Self {
+    fn parse(bytes: &[u8; ENTRY_LEN]) -> Self {
         Self {
             kind: u16_at(bytes, 0),
             flags: u16_at(bytes, 2),

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 0 | 8 bytes | magic `89 5a 48 41 54 0d 0a 1a` |
 //! | 8 | u16 | format version, 2 |
-//! | 10 | u16 | number of sections |
+//! | 10 | u16 | number of sections, at most 64 |
 //! | 12 | u32 | length of the file |
 //! | 16 | u32 | CRC-32 (ISO-HDLC) of the file without these four bytes |
 //! | 20 | u32 | N, the number of classes |
@@ -28,7 +28,7 @@
 //! | 3 | biases | N × i32, see [`Log2`](crate::Log2) |
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |
 //! | 5 | row of class | the inverse of it: together they prove the permutation without memory |
-//! | 6 | tree info | 8 × u32: number of top nodes, then F(q), as two f32 and two exponents |
+//! | 6 | tree info | 8 × u32: number of top nodes, F(q) as two f32 and two exponents, three zeros |
 //! | 7–9 | node rows, scales, biases | as 1–3, for the nodes |
 //! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |

@@ -33,15 +33,20 @@ impl Settings {
     /// Words of the section.
     pub(super) const WORDS: usize = 16;
 
-    pub(super) fn from_words(words: &[u32; Self::WORDS]) -> Self {
-        Self {
+    /// Words that say something; those behind them are zero.
+    const USED: usize = 12;
+
+    /// Reads the section; `None` if a word that must be zero is not.
+    pub(super) fn from_words(words: &[u32; Self::WORDS]) -> Option<Self> {
+        let settings = Self {
             budget: Budget { cap: words[0], epsilon: f32::from_bits(words[1]), expand: words[2] },
             far_factor: Log2::from_bits(words[3] as i32),
             temperature: f32::from_bits(words[4]),
             frontier_words: words[5],
             log_z_of_zero: Log2::from_bits(words[11] as i32),
             quantiles: core::array::from_fn(|i| f32::from_bits(words[6 + i])),
-        }
+        };
+        (words[Self::USED..] == [0; Self::WORDS - Self::USED]).then_some(settings)
     }
 
     /// The section as the file has it.

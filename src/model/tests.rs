@@ -190,6 +190,54 @@ fn unknown_sections_are_skipped_or_refused_as_they_ask() {
     assert_eq!(open(&with_section(Section::Rows.kind(), true)), Err(Error::SectionTable));
 }
 
+/// The small file with so many more sections: optional, of no bytes, and of kinds that nobody knows.
+fn with_empty_sections(count: u16) -> Vec<u8> {
+    let file = small();
+    let moved = usize::from(count) * ENTRY_LEN;
+    let len = (file.len() + moved).next_multiple_of(16);
+    let entry = |head: &[u8], offset: u32, rest: &[u8]| [head, &offset.to_le_bytes(), rest].concat();
+    let mut bytes = file[..HEADER_LEN].to_vec();
+    bytes[10..12].copy_from_slice(&(3 + count).to_le_bytes());
+    bytes[12..16].copy_from_slice(&(len as u32).to_le_bytes());
+    for known in file[HEADER_LEN..].chunks_exact(ENTRY_LEN).take(3) {
+        let offset = u32::from_le_bytes(known[4..8].try_into().expect("four bytes"));
+        bytes.extend(entry(&known[..4], offset + moved as u32, &known[8..]));
+    }
+    for kind in 1_000..1_000 + u32::from(count) {
+        bytes.extend(entry(&kind.to_le_bytes(), len as u32, &[0; 8]));
+    }
+    bytes.extend_from_slice(&file[HEADER_LEN + 3 * ENTRY_LEN..]);
+    bytes.resize(len, 0);
+    resealed(bytes)
+}
+
+#[test]
+fn sixty_four_sections_are_the_most() {
+    assert_eq!(open(&with_empty_sections(61)), Ok(()));
+    assert_eq!(open(&with_empty_sections(62)), Err(Error::SectionTable));
+    // Before the table is compared with itself: a quadratic number of steps would be seconds on a host.
+    let bytes = with_empty_sections(60_000);
+    let start = std::time::Instant::now();
+    assert_eq!(open(&bytes), Err(Error::SectionTable));
+    assert!(start.elapsed().as_millis() < 100, "{:?}", start.elapsed());
+}
+
+#[test]
+fn words_that_must_be_zero_are_zero() {
+    let file = crate::include_model!("../../fuzz/seeds/model/indexed.zhat");
+    assert_eq!(open(file), Ok(()));
+    for (section, reserved) in [(Section::Settings, 12..16), (Section::TreeInfo, 5..8)] {
+        for word in reserved {
+            let mut bytes = file.to_vec();
+            let entry = bytes[HEADER_LEN..].chunks_exact(ENTRY_LEN).find(|e| e[..2] == section.kind().to_le_bytes());
+            let offset = entry.and_then(|entry| entry[4..8].try_into().ok()).map_or(0, u32::from_le_bytes) as usize;
+            bytes[offset + 4 * word] = 1;
+            let expected = Some(Error::SectionContent(section.kind()));
+            assert_eq!(open(&resealed(bytes.clone())).err(), expected, "{section:?}, word {word}");
+        }
+    }
+}
+
 #[test]
 fn a_reopened_file_is_the_same_and_sections_can_be_replaced() {
     let file = small();

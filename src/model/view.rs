@@ -89,7 +89,10 @@ impl<'a> Model<'a> {
             None => None,
         };
         let settings = match header.section(Section::Settings) {
-            Some(_) => Some(Settings::from_words(words(&header, Section::Settings)?)),
+            Some(_) => {
+                let settings = Settings::from_words(words(&header, Section::Settings)?);
+                Some(settings.ok_or(Error::SectionContent(Section::Settings.kind()))?)
+            }
             None => None,
         };
         let names = match header.section(Section::Names) {
@@ -248,6 +251,9 @@ fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
         return Ok(None);
     }
     let info: &[u32; tree::INFO_WORDS] = words(header, Section::TreeInfo)?;
+    if info[tree::INFO_USED..] != [0; tree::INFO_WORDS - tree::INFO_USED] {
+        return Err(Error::SectionContent(Section::TreeInfo.kind()));
+    }
     let len = header.section(Section::NodeScales).map_or(0, <[u8]>::len) / size_of::<u16>();
     let nodes = table(header, len, [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
     let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::ModelBuf;
 use super::header::{
-    CHECKSUM_AT, ENTRY_LEN, FORMAT_VERSION, HEADER_LEN, Header, MAGIC, REQUIRED, SECTION_ALIGN, Section,
+    CHECKSUM_AT, ENTRY_LEN, FORMAT_VERSION, HEADER_LEN, Header, MAGIC, MAX_SECTIONS, REQUIRED, SECTION_ALIGN, Section,
 };
 use crate::Error;
 use crate::kernels;
@@ -69,7 +69,7 @@ impl FileWriter {
     /// The bytes of the file.
     ///
     /// # Errors
-    /// [`Error::Header`] if a size is out of the format's range.
+    /// [`Error::Header`] if a size is out of the format's range, [`Error::SectionTable`] if there are too many sections.
     pub fn finish(&self) -> Result<Vec<u8>, Error> {
         let mut file = vec![0; self.len()];
         self.write(&mut file)?;
@@ -105,6 +105,9 @@ impl FileWriter {
 
     /// Fills the bytes of a file, which are zero and as many as [`FileWriter::len`] says.
     fn write(&self, file: &mut [u8]) -> Result<(), Error> {
+        if self.sections.len() > MAX_SECTIONS {
+            return Err(Error::SectionTable);
+        }
         let narrow = |size: usize| u32::try_from(size).map_err(|_| Error::Header);
         let Sizes { classes, dim, scale_exponent, max_norm, largest_row } = self.sizes;
         let stride = dim.next_multiple_of(kernels::ROW_ALIGN);

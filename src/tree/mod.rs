@@ -50,6 +50,8 @@ pub(crate) const GAIN_BITS: u32 = 10;
 
 /// Words of the section that describes the tree.
 pub(crate) const INFO_WORDS: usize = 8;
+/// Those of them that say something; the others are zero.
+pub(crate) const INFO_USED: usize = 5;
 
 impl<'a> Tree<'a> {
     pub(crate) fn new(
@@ -182,7 +184,7 @@ impl<'a> Tree<'a> {
             if !inside || !family {
                 return wrong;
             }
-            next_child += span.children;
+            next_child = next_child.saturating_add(span.children);
             if !span.is_leaf() && !self.covers(span.first_child, span.children, span.first_row, span.rows) {
                 return wrong;
             }
@@ -198,9 +200,9 @@ impl<'a> Tree<'a> {
             if span.first_row != at {
                 return false;
             }
-            at += span.rows;
+            at = at.saturating_add(span.rows);
         }
-        at == first_row + rows && first + count <= self.len()
+        at == first_row.saturating_add(rows) && first.saturating_add(count) <= self.len()
     }
 }
 
