@@ -82,7 +82,7 @@ pub(crate) fn draw<R: Rng>(
     rng: &mut R,
 ) -> Result<Drawn, Error> {
     let least = tree.top() as u32;
-    budget.check(tree.top() + 1)?;
+    budget.check(tree.top().saturating_add(1))?;
     let search = Budget { cap: (budget.cap - kept_for_descent(budget.cap)).max(least), ..*budget };
     let mut reservoir = Reservoir { rng, sum: LogSum::new(), kept: None };
     let found = best_first(model, tree, query, &search, buffers, &mut reservoir);
@@ -142,7 +142,7 @@ impl Descent<'_, '_> {
             let unseen = span.rows.saturating_sub(found.seen.count(span.first_row, span.rows));
             // One is kept for the row of a uniform draw.
             let (cost, keep) = if span.is_leaf() { (unseen, 0) } else { (span.children, 1) };
-            if (self.left as usize) < cost + keep {
+            if (self.left as usize).saturating_sub(keep) < cost {
                 return self.uniform(found, &span, unseen, rng);
             }
             self.left -= cost as u32;

@@ -21,14 +21,18 @@ pub(crate) fn certain_top(
     top: &mut Top<'_>,
 ) -> Work {
     let mut frontier = Frontier::new(buffers.frontier);
-    let (mut rows, mut nodes) = (0, 0);
+    let (mut rows, mut nodes) = (0usize, 0usize);
     let mut scan = |span: Span, top: &mut Top<'_>| {
-        rows += span.rows;
+        // In a sound tree every row is looked at once; in a damaged one that was trusted, this is the end of it.
+        if rows >= model.classes() {
+            return;
+        }
+        rows = rows.saturating_add(span.rows);
         model.rows().for_each_score(span.first_row, span.rows, query, |row, score| top.offer(model, row, score));
     };
     let (mut first, mut count) = (0, tree.top());
     loop {
-        nodes += count;
+        nodes = nodes.saturating_add(count);
         tree.nodes().for_each_score(first, count, query, |node, score| {
             let span = tree.span(node);
             let bound = Log2::from_nats(tree.bounds(node).best(score, span.rows, query));

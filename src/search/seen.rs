@@ -48,7 +48,7 @@ impl<'a> Seen<'a> {
 
     /// The row at place `rank` among those of `first..first + count` that are not in the set.
     pub fn nth_unseen(&self, first: usize, count: usize, rank: usize) -> Option<usize> {
-        let (mut at, end) = (first, first.saturating_add(count));
+        let (mut at, end) = (first, first.saturating_add(count).min(self.0.len().saturating_mul(32)));
         let mut left = rank;
         // Whole words are stepped over by their count, the last one bit by bit.
         while at < end {
@@ -131,6 +131,7 @@ mod tests {
                 assert_eq!(seen.nth_unseen(first, count, rank), left.get(rank).copied(), "{first} + {count}: {rank}");
             }
         }
+        assert_eq!(seen.nth_unseen(5, usize::MAX, usize::MAX), None, "rows that do not exist are not looked for");
         assert!(!seen.insert(160), "beyond the memory nothing is new");
         assert!(seen.contains(159) && !seen.contains(158) && !seen.contains(999));
     }

@@ -11,6 +11,8 @@
 //! and the first is right as long as it is not above ln n. F and its root are computed once per query; per node it
 //! is one integer multiplication.
 
+use core::ops::RangeInclusive;
+
 use crate::hint::cold_path;
 use crate::math::{Log2, SmallFloat, float};
 use crate::rows::Query;
@@ -44,12 +46,14 @@ impl SpreadFunction {
         [constant.to_bits(), slope.to_bits(), curve_exponent as u32, frozen_exponent as u32]
     }
 
+    /// What the exponents keep to.
+    const EXPONENTS: RangeInclusive<i32> = -60..=-(Log2::FRACTION_BITS as i32 - Spread::POINT as i32);
+
     pub(crate) fn is_sound(&self) -> bool {
-        let shifts = -60..=-(Log2::FRACTION_BITS as i32 - Spread::POINT as i32);
         self.constant.is_finite()
             && self.slope.is_finite()
-            && shifts.contains(&self.curve_exponent)
-            && shifts.contains(&self.frozen_exponent)
+            && Self::EXPONENTS.contains(&self.curve_exponent)
+            && Self::EXPONENTS.contains(&self.frozen_exponent)
     }
 
     /// F(q), not below zero.
@@ -126,6 +130,8 @@ impl Factor {
         let point = (1u32 << Spread::POINT) as f32;
         let fixed = (value * point) as u32;
         let zeros = fixed.leading_zeros().min(31);
+        // A file that was trusted may say anything.
+        let exponent = exponent.clamp(*SpreadFunction::EXPONENTS.start(), *SpreadFunction::EXPONENTS.end());
         let down = Spread::POINT as i32 - Log2::FRACTION_BITS as i32 - exponent + (zeros + Self::HEADROOM) as i32 - 32;
         Self { mantissa: fixed << zeros, down: down.clamp(0, 31) as u32, up: (-down).clamp(0, 29) as u32 }
     }
