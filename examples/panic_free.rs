@@ -2,28 +2,39 @@
 //!
 //! The panic handler calls a function that exists nowhere. The linker throws away what nothing reaches, so the handler
 //! is gone, and the program links, as long as the optimised library has no index that could be out of range, no slice
-//! of another length, no division by zero. It opens a model, asks Exact and the default classifier, and draws a class;
-//! it prints through no formatter, since `core::fmt` could panic itself.
+//! of another length, no division by zero. It calls every public function of the core but those that format text:
+//! `core::fmt` could panic itself.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
+use core::hint::black_box;
 use rand_pcg::Pcg32;
-use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model, seen_words};
+use zhat::estimators::{
+    Head, HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
+};
+use zhat::internal::{self, Indices, SmallFloat, Tree, exp2_fraction};
+use zhat::language::Context;
+use zhat::model::Section;
+use zhat::{
+    Budget, Classifier, Error, Log2, LogSum, Model, Names, QueryBuffer, RowTable, Scratch, include_model, seen_words,
+};
 
 static MODEL: &[u8] = include_model!("../tests/data/maclaurin.zhat");
-static QUERY: [f32; 12] = [0.5, -1.0, 0.75, 0.25, -0.5, 1.0, -0.25, 0.0, 0.5, -0.75, 1.0, 0.25];
+static QUERY: [f32; DIM] = [0.5, -1.0, 0.75, 0.25, -0.5, 1.0, -0.25, 0.0, 0.5, -0.75, 1.0, 0.25];
+const DIM: usize = 12;
 const WORDS: usize = seen_words(300);
+type Memory = Scratch<WORDS, 64>;
 
 /// Whether Exact and the classifier agree on the best class, asked by floats and by int8.
 fn answers_agree() -> Result<bool, Error> {
     // Behind a black box: an optimiser that sees the bytes would prove more than it can about a user's.
-    let (bytes, values) = core::hint::black_box((MODEL, &QUERY[..]));
+    let (bytes, values) = black_box((MODEL, &QUERY[..]));
     if cfg!(zhat_panics_on_purpose) {
         return Ok(values[bytes.len()] > 0.0);
     }
     let model = Model::from_bytes(bytes)?;
     let classifier = Classifier::new(model)?;
-    let query = QueryBuffer::<12>::new(&model, values)?;
-    let mut scratch = Scratch::<WORDS, 64>::new();
+    let query = QueryBuffer::<DIM>::new(&model, values)?;
+    let mut scratch = Memory::new();
     let exact = zhat::exact::<5>(&model, &query);
     let estimated = classifier.classify::<5, _, _>(&query, &mut scratch)?;
     let drawn = classifier.sample(&query, &mut scratch, &mut Pcg32::new(42, 7))?;
@@ -32,12 +43,133 @@ fn answers_agree() -> Result<bool, Error> {
         return Ok(false);
     };
     let (low, high) = estimated.interval(best.p);
-    Ok(truth.class == best.class && low <= high && probability <= truth.p)
+    black_box((estimated.log_z(), estimated.energy(), estimated.frontier_words(), estimated.work.row_equivalents()));
+    estimators_answer(&model, &query)?;
+    let _ = black_box(certainties(&classifier, &query));
+    let _ = black_box(next_word(bytes, &model));
+    look_at(&model, &query);
+    compute();
+    Ok(truth.class == best.class && low <= high && probability <= truth.p && int8_is_taken(&model)?)
+}
+
+fn int8_is_taken(model: &Model<'_>) -> Result<bool, Error> {
+    let values = black_box([50, -100, 75, 25, -50, 100, -25, 0, 50, -75, 100, 25]);
+    let query = QueryBuffer::<DIM>::from_i8(model, &values, 0.01)?;
+    let mut same = QueryBuffer::<DIM>::empty();
+    same.set(model, &QUERY)?;
+    same.set_i8(model, &values, 0.01)?;
+    Ok(query.norm() == same.norm() && query.value(3) == same.value(3))
+}
+
+/// Every estimator, with the head that the index retrieves.
+fn estimators_answer(model: &Model<'_>, query: &QueryBuffer<DIM>) -> Result<(), Error> {
+    let budget = black_box(Budget { cap: 60, epsilon: 0.0, expand: 2 });
+    let mut rng = Pcg32::new(black_box(1), 1);
+    let mut scratch = Memory::default();
+    let mut buffer = HeadBuffer::<20>::default();
+    let mut marks = [0; WORDS];
+    let mut noise = [Log2::MIN; 20];
+    let head = retrieve(model, query, &budget, &mut scratch, &mut buffer)?;
+    let estimates = [
+        self_normalised(),
+        uniform(model, query, 20, &mut rng, &mut marks)?,
+        nmimps(model, &head),
+        mimps(model, query, 20, &head, &mut rng, &mut marks)?,
+        mimps(model, query, 20, &Head::empty(), &mut rng, &mut marks)?,
+        mince(model, query, 20, &head, &mut rng, &mut marks, &mut noise)?,
+        fmbe(model, query)?,
+        moments(model, query, &budget, &mut scratch)?,
+        moments_with_samples(model, query, &budget, 20, &mut scratch, &mut rng)?,
+    ];
+    for estimate in black_box(estimates) {
+        black_box((estimate.log_z(), estimate.probability(Log2::from_bits(0))));
+    }
+    black_box((head.candidates(), head.work()));
+    Ok(())
+}
+
+/// What needs bounds, and other budgets.
+fn certainties(classifier: &Classifier<'_>, query: &QueryBuffer<DIM>) -> Result<(), Error> {
+    let mut scratch = Memory::new();
+    let other = classifier.with_budget(Budget { cap: 100, ..classifier.budget() })?;
+    black_box(other.model().classes());
+    black_box(other.certain_log_z(query, &mut scratch)?);
+    black_box(other.certain_top::<5, _, _>(query, &mut scratch)?);
+    Ok(())
+}
+
+/// A query from the words before. The bytes are no context: it is what is linked that counts.
+fn next_word(bytes: &[u8], model: &Model<'_>) -> Result<(), Error> {
+    let context = Context::from_bytes(bytes, DIM)?;
+    black_box((context.positions(), context.width()));
+    if let Some(names) = model.names() {
+        black_box((names.get(3), names.find("word"), names.len(), names.is_empty()));
+        let words = Context::words::<3>(names, black_box("a few words"))?;
+        black_box(context.query::<DIM, 24>(model, &words)?);
+    }
+    Ok(())
+}
+
+/// The views of a model.
+fn look_at(model: &Model<'_>, query: &QueryBuffer<DIM>) {
+    let at = black_box(7);
+    black_box((model.len(), model.dim(), model.scale_exponent(), model.row_scale(at), model.max_norm()));
+    black_box((model.largest_row(), model.class_of_row(at), model.row_of_class(at), model.sections().count()));
+    black_box((model.settings(), model.measured(), model.names().map(Names::len), Section::Rows.kind()));
+    if let Some(table) = model.fmbe() {
+        black_box((table.kind(), table.features(), table.seed()));
+    }
+    let indices = Indices::Short(black_box(&[3, 1, 2]));
+    black_box((indices.len(), indices.is_empty(), indices.get(at), Indices::are_short(at)));
+    look_at_rows(model.rows(), query, at);
+    if let Some(tree) = model.tree() {
+        look_at_tree(tree, query, at);
+    }
+    let _ = black_box(Model::from_bytes_trusted(black_box(MODEL)));
+}
+
+fn look_at_rows(rows: &RowTable<'_>, query: &QueryBuffer<DIM>, at: usize) {
+    black_box((rows.len(), rows.is_empty(), rows.stride(), rows.scale(at), rows.bias(at), rows.score(at, query)));
+    black_box(rows.weights(at).fold(0, |sum, weight| sum + i32::from(weight)));
+    rows.for_each_score(at, at, query, |row, score| {
+        black_box((row, score));
+    });
+    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], at).is_some());
+}
+
+fn look_at_tree(tree: &Tree<'_>, query: &QueryBuffer<DIM>, at: usize) {
+    black_box((tree.len(), tree.is_empty(), tree.top(), tree.nodes().len(), tree.has_bounds(), tree.bounds(at)));
+    black_box((tree.span(at), tree.span(at).is_leaf()));
+    let spread = tree.spread_of(query);
+    tree.for_each_mass(at, at, query, &spread, |node, mass| {
+        black_box((node, mass));
+    });
+}
+
+/// The numbers that everything is made of, and the kernels.
+fn compute() {
+    let number = black_box(12_345u32);
+    let (a, b) = (Log2::of(u64::from(number)), Log2::from_nats(black_box(-1.5)));
+    black_box((a.saturating_add(b), a.saturating_sub(b), b.to_nats(), b.to_bits(), exp2_fraction(number)));
+    let mut sum = LogSum::new();
+    sum.add(a);
+    sum.add_all(black_box(&[1, 2, 3]));
+    sum.subtract(b);
+    let part = sum.scaled(number, 7);
+    sum.add_sum(&part);
+    sum.subtract_sum(&part);
+    black_box((sum.is_zero(), sum.ln(), sum.log2(), sum.share(a), sum.share_of_sum(&part)));
+    black_box((SmallFloat::at_least(number).map(|x| x.to_bits()), SmallFloat::from_bits(number as u16).units()));
+    let (row, query) = black_box(([internal::pair(1, -2); 8], [3i16; 8]));
+    let mut dots = [0; 2];
+    internal::dot_rows(&row, &query, &mut dots);
+    internal::dot_picked(&row, black_box(&[1, 0]), &query, &mut dots);
+    black_box((dots, internal::dot(&row, &query), internal::weights(row[0]), internal::query_slot(number as usize, 8)));
 }
 
 fn report() -> &'static str {
     match answers_agree() {
-        Ok(true) => "exact, estimated and drawn, with no way to panic\n",
+        Ok(true) => "every function of the core, with no way to panic\n",
         Ok(false) => "the answers contradict each other\n",
         Err(_) => "something was refused\n",
     }

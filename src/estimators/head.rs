@@ -5,6 +5,7 @@
 use heapless::Vec;
 use heapless::vec::VecView;
 
+use super::sort;
 use crate::Error;
 use crate::math::LogSum;
 use crate::model::{Budget, Model};
@@ -106,6 +107,6 @@ pub(crate) fn retrieve_into<'h>(
         // A row for each candidate: the two lists have the same capacity, and a candidate's class is a class.
         let _ = rows.push(model.row_of_class(candidate.class as usize).unwrap_or(0) as u32);
     }
-    rows.sort_unstable();
+    sort::ascending(rows);
     Ok(Head::new(candidates, rows, found.work))
 }

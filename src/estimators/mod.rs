@@ -34,6 +34,7 @@ mod prediction;
 mod random;
 pub(crate) mod samples;
 mod self_normalised;
+mod sort;
 mod tail;
 mod uniform;
 mod zero_query;
