@@ -1,19 +1,22 @@
 //! `zhat build`.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use zhat::host::build::Targets;
-use zhat::host::cost;
-use zhat::host::describe::sections;
+use serde::Serialize;
+use zhat::host::build::{Plan, Targets, TrialResult};
+use zhat::host::describe::{Description, Needs, SectionSize, sections};
+use zhat::host::evaluate::{ModelSummary, Report};
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
 use zhat::host::make::{Knobs, Made, Request, make};
+use zhat::host::{Matrix, cost, warnings};
 
 use super::args;
+use super::files::{File, expect_apart, given};
 use super::inputs::{self, LayerArgs};
-use super::output::{Table, bytes, count, maybe, percent, print};
+use super::output::{self, Table, bytes, count, maybe, percent, print};
 use super::progress::{Progress, on_interrupt, write};
 use super::{Failure, Outcome};
 
@@ -62,6 +65,9 @@ pub struct Build {
     /// Seed of everything that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     /// How far the clusters follow the queries, 0 to 1; chosen by default
     #[arg(long, value_name = "SHARE", help_heading = "Knobs")]
     blend: Option<f32>,
@@ -76,6 +82,24 @@ pub struct Build {
     links: Option<u32>,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Json<'a> {
+    file: &'a Path,
+    seconds: f32,
+    model: &'a ModelSummary,
+    /// The shape of the index.
+    plan: &'a Plan,
+    temperature: f32,
+    /// What the tuning showed.
+    expected: &'a TrialResult,
+    /// What queries that nothing was tuned on showed; `null` without.
+    report: Option<&'a Report>,
+    sections: &'a [SectionSize],
+    needs: &'a Needs,
+    warnings: &'a [String],
+}
+
 impl Build {
     pub fn run(&self) -> Outcome {
         let cap = self.cap.unwrap_or((4.0 * self.work).min(1.0));
@@ -88,6 +112,7 @@ impl Build {
         }
         let start = Instant::now();
         // Before minutes of work, not after them.
+        expect_apart([("--output", self.output.as_path())], self.inputs())?;
         expect_writable(&self.output)?;
         on_interrupt(&self.output);
         let progress = Progress::new();
@@ -104,7 +129,8 @@ impl Build {
         let names = match &self.names {
             Some(path) => {
                 let names = read_names(path)?;
-                expect_same_length(&self.layer.weights, &layer.weights, path, names.len())?;
+                let same = expect_same_length(&self.layer.weights, &layer.weights, path, names.len());
+                self.layer.or_transposed(same, names.len() == layer.weights.cols())?;
                 Some(names)
             }
             None => layer.names,
@@ -130,7 +156,49 @@ impl Build {
         progress.message("writing");
         write(&self.output, &made.model)?;
         progress.finish();
-        print(&self.text(&made, start.elapsed()))
+        let model = made.model.model();
+        let description = Description::of(&model);
+        let mut warnings = description.warnings.clone();
+        warnings.extend(self.query_warnings(queries.as_ref(), report.as_ref()));
+        if self.json {
+            let json = Json {
+                file: &self.output,
+                seconds: start.elapsed().as_secs_f32(),
+                model: &description.model,
+                plan: &made.plan,
+                temperature: made.temperature,
+                expected: &made.expected,
+                report: made.report.as_ref(),
+                sections: &description.sections,
+                needs: &description.needs,
+                warnings: &warnings,
+            };
+            return print(&format!("{}\n", serde_json::to_string_pretty(&json)?));
+        }
+        print(&(self.text(&made, start.elapsed()) + &output::warnings(&warnings)))
+    }
+
+    /// What is wrong with the queries, file by file.
+    fn query_warnings(&self, queries: Option<&Matrix>, test: Option<&Matrix>) -> Vec<String> {
+        let shown = |path: &Option<PathBuf>| path.as_ref().map_or(String::new(), |path| path.display().to_string());
+        let (name, test_name) = (shown(&self.queries), shown(&self.test_queries));
+        let own = [(queries, &name), (test, &test_name)].into_iter().filter_map(|(it, name)| Some((it?, name)));
+        let mut found: Vec<String> = own.flat_map(|(queries, name)| warnings::of_queries(name, queries)).collect();
+        if let (Some(queries), Some(test)) = (queries, test) {
+            found.extend(warnings::of_scale(&test_name, test, &name, queries));
+        }
+        found
+    }
+
+    /// The files that are read.
+    fn inputs(&self) -> impl Iterator<Item = File<'_>> + Clone {
+        let others = [
+            given("--queries", &self.queries),
+            given("--test-queries", &self.test_queries),
+            given("--labels", &self.labels),
+            given("--names", &self.names),
+        ];
+        self.layer.files().chain(others.into_iter().flatten())
     }
 
     /// The report at the end.

@@ -38,18 +38,21 @@ const DIM: usize = 64;
 const WIDTH: usize = 128;
 /// Words that are shown.
 const TOP: usize = 5;
+/// Behind a word of Exact that the estimate did not find.
+const MISSED: &str = " *";
 
 impl Demo {
     pub fn run(&self) -> Outcome {
         let model = Model::from_bytes(MODEL)?;
         let context = Context::from_bytes(CONTEXT, DIM)?;
         if !self.words.is_empty() {
-            return print(&side_by_side(&model, &context, &[self.words.join(" ").to_lowercase()])?);
+            let text = side_by_side(&model, &context, &[self.words.join(" ").to_lowercase()])?;
+            return print(&(text + &misses(&samples(&model, &context, &[Method::Moments])?)));
         }
         let prompts: Vec<String> = PROMPTS.lines().map(str::to_owned).collect();
         let text = side_by_side(&model, &context, &prompts)?;
-        let report = samples(&model, &context)?;
-        print(&format!("{text}{}\n{}", eval::text(&report), perplexities(&report)))
+        let report = samples(&model, &context, &[Method::Exact, Method::Moments, Method::Mimps, Method::Uniform])?;
+        print(&format!("{text}{}\n{}\n{}", misses(&report), eval::text(&report), perplexities(&report)))
     }
 }
 
@@ -66,8 +69,9 @@ fn side_by_side(model: &Model<'_>, context: &Context<'_>, beginnings: &[String])
         let mut table = Table::new(&["  exact", "p", "  estimated", "p", "95 % interval"]);
         for (a, b) in exact.top.iter().zip(&estimated.top) {
             let (low, high) = estimated.interval(b.p);
+            let missed = estimated.top.iter().all(|found| found.class != a.class);
             table.row(vec![
-                format!("  {}", name(model, a)),
+                format!("  {}{}", name(model, a), if missed { MISSED } else { "" }),
                 format!("{:.4}", a.p),
                 format!("  {}", name(model, b)),
                 format!("{:.4}", b.p),
@@ -79,15 +83,28 @@ fn side_by_side(model: &Model<'_>, context: &Context<'_>, beginnings: &[String])
     Ok(text)
 }
 
+/// How often a word is missed, as the tables mark it.
+fn misses(report: &Report) -> String {
+    let found = report.of("moments").and_then(|found| Some((found.recall_at_1?, found.recall_at_k?, found.k)));
+    let Some((best, listed, k)) = found else { return String::new() };
+    format!(
+        "*  not found by the estimate, which shares out its probability among the others. Of {} sample contexts this \
+         happens to the best word in {}, and to {} of the {k} best words.\n",
+        report.data.queries,
+        percent(1.0 - best),
+        percent(1.0 - listed)
+    )
+}
+
 /// All sample contexts, with the words that really followed.
-fn samples(model: &Model<'_>, context: &Context<'_>) -> Outcome<Report> {
+fn samples(model: &Model<'_>, context: &Context<'_>, methods: &[Method]) -> Outcome<Report> {
     let (before, next): (Vec<&str>, Vec<&str>) = SAMPLES.lines().filter_map(|line| line.rsplit_once(' ')).unzip();
     let queries = queries(model, context, before.into_iter())?;
     let class = |word: &str| model.names().and_then(|names| names.find(word));
     let labels: Option<Vec<usize>> = next.into_iter().map(class).collect();
     let labels = labels.ok_or_else(|| Failure::Failed("a sample ends with a word that the model lacks".into()))?;
-    let methods = vec![Method::Exact, Method::Moments, Method::Mimps, Method::Uniform];
-    let options = Options { methods, labels: Some(&labels), ..Options::default() };
+    let timed = methods.contains(&Method::Exact);
+    let options = Options { methods: methods.to_vec(), labels: Some(&labels), timed, k: TOP, ..Options::default() };
     Ok(Evaluation::run(model, None, &queries, &options)?.report)
 }
 

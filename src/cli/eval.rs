@@ -4,13 +4,15 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use zhat::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report, TOP, stored_budget};
-use zhat::host::{plots, with_fmbe};
+use serde::Serialize;
+use zhat::host::evaluate::{Evaluation, FloatLayer, Method, Mismatch, Options, Report, TOP, mismatch, stored_budget};
+use zhat::host::{plots, warnings, with_fmbe};
 use zhat::model::{FmbeKind, ModelBuf};
 
 use super::args;
+use super::files::{expect_apart, given};
 use super::inputs::{self, LayerArgs};
-use super::output::{Table, expect_plot, maybe, percent, print};
+use super::output::{self, Table, expect_plot, maybe, percent, print};
 use super::{Failure, Outcome};
 
 /// Compare estimators with the exact answers
@@ -55,6 +57,13 @@ pub struct Eval {
 impl Eval {
     pub fn run(&self) -> Outcome {
         let methods = args::methods(&self.estimators).map_err(Failure::Usage)?;
+        let files = [
+            Some(("the model", self.model.as_path())),
+            Some(("--queries", self.queries.as_path())),
+            given("--labels", &self.labels),
+            given("--calibration", &self.calibration),
+        ];
+        expect_apart(given("--plot", &self.plot), self.layer.files().chain(files.into_iter().flatten()))?;
         expect_plot(self.plot.as_ref())?;
         let file = inputs::model(&self.model)?;
         let layer = self.layer.read()?;
@@ -62,7 +71,8 @@ impl Eval {
         if (layer.weights.rows(), layer.weights.cols()) != (classes, dim) {
             let found = format!("{}×{}", layer.weights.rows(), layer.weights.cols());
             let (weights, model) = (self.layer.weights.display(), self.model.display());
-            return Err(Failure::Failed(format!("{weights}: {found}, but {model} is of {classes}×{dim}")));
+            let hint = self.layer.transpose_hint((layer.weights.cols(), layer.weights.rows()) == (classes, dim));
+            return Err(Failure::Failed(format!("{weights}: {found}, but {model} is of {classes}×{dim}{hint}")));
         }
         let queries = inputs::model_queries(&self.queries, &self.model, dim)?;
         let labels =
@@ -72,6 +82,9 @@ impl Eval {
         let file = usable(file, &methods)?;
         let temperature = file.model().settings().map_or(1.0, |settings| settings.temperature);
         let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature };
+        if let Some(mismatch) = mismatch(&file.model(), float, &queries) {
+            return Err(self.other_layer(mismatch));
+        }
         let options = Options {
             methods,
             seeds: self.seeds as usize,
@@ -88,11 +101,45 @@ impl Eval {
                 points.map(|e| plots::Line { name: e.name.into(), points: vec![(e.work_mean, e.err_mean)] }).collect();
             plots::error_against_work(path, &lines)?;
         }
-        if self.json {
-            return print(&format!("{}\n", serde_json::to_string_pretty(&found.report)?));
+        let mut warnings = warnings::of_report(&found.report);
+        let shown = self.queries.display().to_string();
+        warnings.extend(warnings::of_queries(&shown, &queries));
+        if let (Some(path), Some(calibration)) = (&self.calibration, &calibration) {
+            warnings.extend(warnings::of_scale(&shown, &queries, &path.display().to_string(), calibration));
         }
-        print(&text(&found.report))
+        if self.json {
+            let warned = Warned { report: &found.report, warnings };
+            return print(&format!("{}\n", serde_json::to_string_pretty(&warned)?));
+        }
+        print(&(text(&found.report) + &output::warnings(&warnings)))
     }
+
+    /// Which files are not those that the model was made from, and what would be.
+    fn other_layer(&self, mismatch: Mismatch) -> Failure {
+        let model = self.model.display();
+        let weights = self.layer.weights.display();
+        Failure::Failed(match (mismatch, &self.layer.bias) {
+            (Mismatch::Weights(off), _) => format!(
+                "{weights}: not the weights that {model} was made from: they differ by {} (another --tensor? --transpose?)",
+                percent(off)
+            ),
+            (Mismatch::Biases(off), Some(bias)) => {
+                format!("{}: not the biases that {model} was made with: they differ by {off:.2} nats", bias.display())
+            }
+            (Mismatch::Biases(off), None) => format!(
+                "{weights}: {model} was made with biases that differ by {off:.2} nats from those given here: \
+                 give its --bias, or --bias-tensor"
+            ),
+        })
+    }
+}
+
+/// The report with its warnings.
+#[derive(Serialize)]
+struct Warned<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    warnings: Vec<String>,
 }
 
 /// The model with whatever the methods need: a table of about as many features as the budget has rows.
@@ -139,6 +186,7 @@ pub fn text(report: &Report) -> String {
         "float",
         "|Δp|",
         "rec@1",
+        "float@1",
         &recall,
         "cover",
         "width",
@@ -160,6 +208,7 @@ pub fn text(report: &Report) -> String {
             maybe(e.err_float_mean),
             plain(e.dp_mean),
             rate(e.recall_at_1),
+            rate(e.float_recall_at_1),
             rate(e.recall_at_k),
             rate(e.coverage95),
             plain(e.interval_width),
@@ -189,8 +238,8 @@ pub fn text(report: &Report) -> String {
             table.row(vec![name.into(), accuracy, format!("{:.4}", quality.log_loss), ece]);
         }
         for e in report.estimators.iter().filter(|e| e.name != "exact" && e.name != "self-normalised") {
-            if let (Some(loss), Some(ece)) = (e.log_loss, e.ece) {
-                table.row(vec![e.name.into(), "–".into(), format!("{loss:.4}"), percent(ece)]);
+            if let (Some(accuracy), Some(loss), Some(ece)) = (e.accuracy, e.log_loss, e.ece) {
+                table.row(vec![e.name.into(), percent(accuracy), format!("{loss:.4}"), percent(ece)]);
             }
         }
         let _ = write!(text, "\n{}", table.render());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use zhat::host::export::rust_module;
 
+use super::files::expect_apart;
 use super::output::print;
 use super::progress::write;
 use super::{Failure, Outcome, inputs};
@@ -27,8 +28,10 @@ impl ExportRust {
         let shown = self.output.display();
         std::fs::create_dir_all(&self.output)
             .map_err(|error| Failure::Failed(format!("{shown}: cannot be made a directory: {error}")))?;
-        write(&self.output.join("model.zhat"), &file)?;
-        write(&self.output.join("model.rs"), rust_module(&file.model(), "model.zhat").as_bytes())?;
+        let (model, module) = (self.output.join("model.zhat"), self.output.join("model.rs"));
+        expect_apart([("--output", model.as_path()), ("--output", &module)], [("the model", self.model.as_path())])?;
+        write(&model, &file)?;
+        write(&module, rust_module(&file.model(), "model.zhat").as_bytes())?;
         print(&format!("{shown}: model.rs and model.zhat\n"))
     }
 }

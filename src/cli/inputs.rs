@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use zhat::host::Matrix;
 use zhat::host::io::{
-    ReadOptions, expect_labels_in_range, expect_same_dimension, expect_same_length, read_labels, read_model,
-    read_named_matrix, read_queries, read_vector,
+    Problem, ReadError, ReadOptions, expect_labels_in_range, expect_same_dimension, expect_same_length, read_labels,
+    read_model, read_named_matrix, read_queries, read_vector,
 };
 use zhat::model::ModelBuf;
 
+use super::files::{File, given};
 use super::{Failure, Outcome};
 
 /// The layer as it was trained.
@@ -27,7 +28,7 @@ pub struct LayerArgs {
     /// The tensor that holds the weights, in a .safetensors file with several
     #[arg(long, value_name = "NAME")]
     pub tensor: Option<String>,
-    /// The tensor that holds the biases, in a .safetensors file with several
+    /// The tensor that holds the biases, in a .safetensors file with several: that of --bias, or else that of --weights
     #[arg(long, value_name = "NAME")]
     pub bias_tensor: Option<String>,
 }
@@ -43,29 +44,65 @@ pub struct Layer {
 }
 
 impl LayerArgs {
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = File<'_>> + Clone {
+        [Some(("--weights", self.weights.as_path())), given("--bias", &self.bias)].into_iter().flatten()
+    }
+
     /// Reads weights and biases.
     pub fn read(&self) -> Outcome<Layer> {
         let options =
             ReadOptions { tensor: self.tensor.as_deref(), transpose: self.transpose, ..ReadOptions::default() };
-        let named = read_named_matrix(&self.weights, options)?;
-        let biases = match &self.bias {
+        let named =
+            read_named_matrix(&self.weights, options).map_err(|error| named_by(error, "--tensor", &self.tensor))?;
+        let weights = named.matrix;
+        // A tensor that is named without a file is one of the file that there is.
+        let source = self.bias.as_ref().or(self.bias_tensor.as_ref().map(|_| &self.weights));
+        let biases = match source {
             Some(path) => {
                 let options = ReadOptions { tensor: self.bias_tensor.as_deref(), ..ReadOptions::default() };
-                let biases = read_vector(path, options)?;
-                expect_same_length(&self.weights, &named.matrix, path, biases.len())?;
+                let biases =
+                    read_vector(path, options).map_err(|error| named_by(error, "--bias-tensor", &self.bias_tensor))?;
+                let same = expect_same_length(&self.weights, &weights, path, biases.len());
+                self.or_transposed(same, biases.len() == weights.cols())?;
                 biases
             }
-            None => vec![0.0; named.matrix.rows()],
+            None => vec![0.0; weights.rows()],
         };
-        Ok(Layer { weights: named.matrix, biases, names: named.names })
+        Ok(Layer { weights, biases, names: named.names })
     }
 
     /// Reads queries for these weights.
     pub fn queries(&self, layer: &Layer, path: &Path) -> Outcome<Matrix> {
         let queries = read_queries(path, ReadOptions::default())?;
-        expect_same_dimension(path, &queries, &self.weights, &layer.weights)?;
+        let same = expect_same_dimension(path, &queries, &self.weights, &layer.weights);
+        self.or_transposed(same, queries.cols() == layer.weights.rows())?;
         Ok(queries)
     }
+
+    /// What does not fit, with the option that would make it fit.
+    pub fn or_transposed<E: std::error::Error>(&self, fits: Result<(), E>, turned_fits: bool) -> Outcome {
+        fits.map_err(|error| Failure::Failed(format!("{error}{}", self.transpose_hint(turned_fits))))
+    }
+
+    /// Says so if the other orientation would fit.
+    pub fn transpose_hint(&self, turned_fits: bool) -> &'static str {
+        match (turned_fits, self.transpose) {
+            (true, false) => ": are the weights stored d×N? Then add --transpose",
+            (true, true) => ": are the weights stored N×d? Then leave out --transpose",
+            (false, _) => "",
+        }
+    }
+}
+
+/// The error, with the option that names a tensor where that is what is missing or wrong.
+fn named_by(error: ReadError, option: &str, tensor: &Option<String>) -> Failure {
+    let hint = match (error.problem(), tensor) {
+        (Problem::Choice { fitting: 1.., .. } | Problem::Missing { .. }, _) => format!(": {option} names it"),
+        (Problem::Option(_), Some(name)) => format!(": {option} {name}"),
+        _ => String::new(),
+    };
+    Failure::Failed(format!("{error}{hint}"))
 }
 
 /// Reads a model file.

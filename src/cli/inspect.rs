@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use zhat::host::describe::Description;
 
-use super::output::{Table, bytes, count, percent, print};
+use super::output::{Table, bytes, count, percent, print, warnings};
 use super::{Outcome, inputs};
 
 /// Show what is in a model file and what a device needs for it
@@ -112,5 +112,5 @@ fn text(d: &Description) -> String {
         count(needs.instructions_max),
         count(needs.instructions_exact)
     );
-    text
+    text + &warnings(&d.warnings)
 }

@@ -6,6 +6,7 @@ mod completions;
 mod demo;
 mod eval;
 mod export_rust;
+mod files;
 mod inputs;
 mod inspect;
 mod man;

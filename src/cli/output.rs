@@ -24,6 +24,11 @@ pub fn expect_plot(path: Option<&PathBuf>) -> Outcome {
     Ok(expect_writable(path)?)
 }
 
+/// A line for each warning.
+pub fn warnings(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
+}
+
 /// Rows of cells in columns: the first to the left, the others to the right.
 pub struct Table {
     rows: Vec<Vec<String>>,

@@ -8,6 +8,7 @@ use zhat::host::io::expect_writable;
 use zhat::host::plots;
 use zhat::host::reproduce::cumulative;
 
+use super::files::{expect_apart, given};
 use super::output::print;
 use super::{Failure, Outcome, args, eval, inputs};
 
@@ -78,6 +79,13 @@ impl Plot {
         let (What::Cumulative { common, .. } | What::Reliability { common, .. } | What::ErrorWork { common, .. }) =
             &self.what;
         plots::expect_format(&common.output).map_err(Failure::Usage)?;
+        let labels = match &self.what {
+            What::Reliability { labels, .. } => Some(labels),
+            _ => None,
+        };
+        let files = [("the model", common.model.as_path()), ("--queries", common.queries.as_path())];
+        let files = files.into_iter().chain(given("--labels", &labels));
+        expect_apart([("--output", common.output.as_path())], files)?;
         expect_writable(&common.output)?;
         let file = inputs::model(&common.model)?;
         let model = file.model();

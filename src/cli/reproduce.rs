@@ -11,6 +11,7 @@ use zhat::host::reproduce::{
     table2, table3, table4,
 };
 
+use super::files::{File, expect_apart, given};
 use super::inputs::name;
 use super::output::{Table, expect_plot, print};
 use super::progress::Progress;
@@ -118,6 +119,9 @@ enum What {
     },
 }
 
+/// What `document` reads.
+const RESULTS: [&str; 6] = ["table1", "table2", "table3", "table4", "figure1", "growth"];
+
 #[derive(Args)]
 struct VectorArgs {
     /// Word vectors, the most frequent first: .json (wink), .txt, .vec, .bin (word2vec), .npy, .safetensors, .csv
@@ -191,8 +195,9 @@ impl Reproduce {
             }
             What::Table3 { common } => common.oracle_table("table3", "", &progress, &|o| table3(o, &tick)),
             What::Figure1 { from, store, plot } => {
+                expect_apart(given("--plot", plot), from.file())?;
                 expect_plot(plot.as_ref())?;
-                store.expect("figure1")?;
+                store.expect("figure1", &from.file())?;
                 progress.message("reading");
                 let vectors = from.read(1)?;
                 progress.message("sorting classes");
@@ -204,7 +209,7 @@ impl Reproduce {
                 store.finish("figure1", &found, &found.grid(), &progress)
             }
             What::Table4 { run, seeds, store } => {
-                store.expect("table4")?;
+                store.expect("table4", &[])?;
                 progress.message("reading");
                 let matrix = |name: &str| read_matrix(run.join(name), ReadOptions::default());
                 let training = match std::fs::read(run.join("report.json")) {
@@ -223,11 +228,12 @@ impl Reproduce {
                 store.finish("table4", &found, &found.grid(), &progress)
             }
             What::Growth { vectors, sizes, scale, queries, error, plot, store } => {
-                expect_plot(plot.as_ref())?;
-                store.expect("growth")?;
-                progress.message("reading");
                 let rows = sizes.iter().copied().max().unwrap_or(0);
                 let from = VectorArgs { vectors: vectors.clone(), rows, scale: *scale };
+                expect_apart(given("--plot", plot), from.file())?;
+                expect_plot(plot.as_ref())?;
+                store.expect("growth", &from.file())?;
+                progress.message("reading");
                 let list: Vec<String> = sizes.iter().map(usize::to_string).collect();
                 let command = format!(
                     "zhat reproduce growth --vectors {} --sizes {} --scale {scale} --queries {queries} --error {}%",
@@ -242,6 +248,9 @@ impl Reproduce {
                 store.finish("growth", &found, &found.grid(), &progress)
             }
             What::Document { results, output } => {
+                let stored = RESULTS.map(|what| results.join(what).with_extension("json"));
+                let stored = stored.iter().map(|path| ("the result", path.as_path()));
+                expect_apart([("--output", output.as_path())], stored)?;
                 expect_writable(output)?;
                 let text = document(&Results::read(results)?);
                 write_atomically(output, text.as_bytes())?;
@@ -252,6 +261,10 @@ impl Reproduce {
 }
 
 impl VectorArgs {
+    fn file(&self) -> [File<'_>; 1] {
+        [("--vectors", &self.vectors)]
+    }
+
     fn read(&self, queries: usize) -> Outcome<Vectors> {
         let named = read_named_matrix(&self.vectors, ReadOptions { limit: Some(self.rows), ..ReadOptions::default() })?;
         if named.matrix.rows() < self.rows {
@@ -276,7 +289,7 @@ impl Common {
         progress: &Progress,
         run: &dyn Fn(&Oracles<'_>) -> Result<OracleTable, ReproduceError>,
     ) -> Outcome {
-        self.store.expect(what)?;
+        self.store.expect(what, &self.from.file())?;
         progress.message("reading");
         let vectors = self.from.read(self.queries)?;
         let (queries, seeds) = (self.queries, self.seeds.count);
@@ -291,11 +304,14 @@ impl Common {
 
 impl Store {
     /// Before minutes of work, not after them.
-    fn expect(&self, what: &str) -> Outcome {
+    fn expect(&self, what: &str, inputs: &[File<'_>]) -> Outcome {
         let Some(folder) = &self.out else { return Ok(()) };
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::Failed(format!("{}: cannot be made a directory: {error}", folder.display())))?;
-        Ok(expect_writable(folder.join(what).with_extension("json"))?)
+        // The second of them for figure1 only, but nobody's vectors are in a picture.
+        let outputs = ["json", "svg"].map(|extension| folder.join(what).with_extension(extension));
+        expect_apart(outputs.iter().map(|path| ("--out", path.as_path())), inputs.iter().copied())?;
+        Ok(expect_writable(&outputs[0])?)
     }
 
     fn finish(&self, what: &str, result: &impl Serialize, grid: &Grid, progress: &Progress) -> Outcome {

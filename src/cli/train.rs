@@ -12,6 +12,7 @@ use zhat::host::lm::{
     evaluate, read_text, write_array,
 };
 
+use super::files::{expect_apart, given};
 use super::inputs::name;
 use super::output::print;
 use super::progress::Progress;
@@ -31,6 +32,25 @@ const SETTINGS: [&str; 12] = [
     "learning_rate",
     "dropout",
     "seed",
+];
+
+/// What a run may leave in its folder.
+const WRITTEN: [&str; 15] = [
+    "run.safetensors",
+    "rows.npy",
+    "bias.npy",
+    "context.npy",
+    "input.npy",
+    "map.npy",
+    "context.bin",
+    "words.txt",
+    "report.json",
+    "calibration.npy",
+    "calibration_contexts.npy",
+    "calibration_labels.npy",
+    "queries.npy",
+    "queries_contexts.npy",
+    "queries_labels.npy",
 ];
 
 /// Train a log-bilinear language model on text
@@ -118,6 +138,10 @@ fn tying(text: &str) -> Result<Tying, String> {
 
 impl Train {
     pub fn run(&self) -> Outcome {
+        let written: Vec<PathBuf> = WRITTEN.iter().map(|name| self.output.join(name)).collect();
+        let texts = [Some(("the text", self.text.as_path())), Some(("--valid", self.valid.as_path()))];
+        let texts = texts.into_iter().chain([given("--test", &self.test)]).flatten();
+        expect_apart(written.iter().map(|path| ("--output", path.as_path())), texts)?;
         let progress = Progress::new();
         progress.message("reading");
         let text = read_text(&self.text)?;

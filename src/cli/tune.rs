@@ -8,6 +8,7 @@ use zhat::host::Matrix;
 use zhat::host::evaluate::{Method, Point, sweep};
 use zhat::host::plots::{self, Line};
 
+use super::files::{expect_apart, given};
 use super::output::{Table, expect_plot, maybe, percent, print};
 use super::progress::Progress;
 use super::{Failure, Outcome, args, eval, inputs};
@@ -50,6 +51,8 @@ pub struct Tune {
 impl Tune {
     pub fn run(&self) -> Outcome {
         let methods = args::methods(&self.estimators).map_err(Failure::Usage)?;
+        let files = [("the model", self.model.as_path()), ("--queries", self.queries.as_path())];
+        expect_apart(given("--plot", &self.plot), files)?;
         expect_plot(self.plot.as_ref())?;
         let file = inputs::model(&self.model)?;
         let queries = inputs::model_queries(&self.queries, &self.model, file.model().dim())?;

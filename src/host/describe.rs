@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::cost;
 use super::evaluate::ModelSummary;
+use super::{cost, warnings};
 use crate::Model;
 use crate::model::Section;
 
@@ -33,6 +33,8 @@ pub struct Description {
     pub needs: Needs,
     /// Whether the classes have names.
     pub names: bool,
+    /// What is wrong with it, in sentences; see [`warnings`].
+    pub warnings: Vec<String>,
 }
 
 /// A section and its size.
@@ -159,6 +161,7 @@ impl Description {
             }),
             needs,
             names: model.names().is_some(),
+            warnings: warnings::of_model(model),
             model: summary,
         }
     }

@@ -20,6 +20,7 @@ pub mod plots;
 mod quantise;
 pub mod reproduce;
 mod temperature;
+pub mod warnings;
 
 #[doc(hidden)]
 pub use doc_example::doc_example;

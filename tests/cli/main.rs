@@ -5,6 +5,7 @@ mod build;
 mod errors;
 mod report;
 mod reproduce;
+mod silent;
 mod support;
 mod train;
 mod use_it;

@@ -1,7 +1,7 @@
 //! What can be chosen, and what is asked for.
 
 /// The choices that shape an index.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Plan {
     /// How far the clustering metric follows the queries: 0 not at all, 1 entirely.
     pub blend: f32,

@@ -20,7 +20,7 @@ pub struct Trial {
 }
 
 /// What a setting reached.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TrialResult {
     /// Mean |Ẑ−Z|/Z.
     pub error: f32,

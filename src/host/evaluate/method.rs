@@ -79,6 +79,11 @@ impl Method {
         matches!(self, Self::MomentsAndSamples | Self::Uniform | Self::Mimps | Self::Mince)
     }
 
+    /// Whether it names classes; the others estimate Z only.
+    pub const fn names_classes(self) -> bool {
+        matches!(self, Self::Exact | Self::Moments | Self::Nmimps | Self::Mimps | Self::Mince)
+    }
+
     /// Whether the file has to have a tree for it.
     pub const fn needs_index(self) -> bool {
         matches!(self, Self::Moments | Self::MomentsAndSamples | Self::Nmimps | Self::Mimps | Self::Mince)

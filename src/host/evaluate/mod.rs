@@ -24,6 +24,7 @@
 mod method;
 mod quality;
 mod report;
+mod same_layer;
 mod sweep;
 mod tally;
 mod truth;
@@ -37,6 +38,7 @@ use rayon::prelude::*;
 pub use method::{Answer, Memory, Method, TOP, ask};
 pub use quality::Reliability;
 pub use report::{Data, EstimatorReport, Labelled, ModelSummary, Quality, Report};
+pub use same_layer::{Mismatch, mismatch};
 pub use sweep::{Point, pareto, sweep};
 pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, scores};
 
@@ -44,7 +46,7 @@ use super::Matrix;
 use crate::model::Budget;
 use crate::{Error, Model};
 pub(crate) use tally::holds;
-use tally::{Case, Mean, Tally};
+use tally::{Case, Float, Mean, Tally};
 
 /// Queries that go through at a time.
 const BLOCK: usize = 256;
@@ -149,7 +151,11 @@ impl Evaluation {
             let floats = layer.map(|layer| exact(&layer, block, queries.cols(), 1));
             let case = |i: usize| Case {
                 exact: &exacts[i],
-                float: floats.as_ref().map(|floats| &floats[i]),
+                float: layer.zip(floats.as_ref()).map(|(layer, floats)| Float {
+                    exact: &floats[i],
+                    layer,
+                    query: &block[i * queries.cols()..][..queries.cols()],
+                }),
                 label: options.labels.map(|labels| {
                     let query = &values[i * queries.cols()..][..queries.cols()];
                     (labels[first + i], QuantisedLayer(model).score(labels[first + i], query))
@@ -157,9 +163,7 @@ impl Evaluation {
                 unseen: seen.as_ref().map(|seen| !seen.contains(&exacts[i].top[0].0)),
             };
             let cases: Vec<Case<'_>> = (0..exacts.len()).map(case).collect();
-            cases.iter().enumerate().for_each(|(i, case)| {
-                layers.add(case, layer.map(|layer| (layer, &block[i * queries.cols()..][..queries.cols()])));
-            });
+            cases.iter().for_each(|case| layers.add(case));
             for (tally, &method) in tallies.iter_mut().zip(&options.methods) {
                 for seed in 0..seeds(method) as u64 {
                     for (answer, case) in ask_all(model, method, block, &budget, seed, first)?.iter().zip(&cases) {
@@ -299,7 +303,7 @@ struct Layers {
 }
 
 impl Layers {
-    fn add(&mut self, case: &Case<'_>, layer: Option<(FloatLayer<'_>, &[f32])>) {
+    fn add(&mut self, case: &Case<'_>) {
         self.top_p.add(case.exact.top_p());
         self.spread.add(case.exact.spread);
         self.unseen += usize::from(case.unseen == Some(true));
@@ -308,9 +312,9 @@ impl Layers {
         let hit = class as usize == label;
         self.exact.add(case.exact.top_p(), hit, (score - case.exact.log_z).exp());
         self.one.add(best.exp(), hit, score.exp());
-        if let (Some(float), Some((layer, query))) = (case.float, layer) {
-            let p = (layer.score(label, query) - float.log_z).exp();
-            self.float.add(float.top_p(), float.top[0].0 as usize == label, p);
+        if let Some(float) = &case.float {
+            let p = (float.layer.score(label, float.query) - float.exact.log_z).exp();
+            self.float.add(float.exact.top_p(), float.exact.top[0].0 as usize == label, p);
         }
     }
 

@@ -136,8 +136,10 @@ pub struct EstimatorReport {
     pub err_float_mean: Option<f32>,
     /// Mean |p − p'|, p of the best class found, p' of the float layer's best class.
     pub dp_mean: Option<f32>,
-    /// The share of queries whose best class was found; a class of equal score counts.
+    /// The share of queries whose best class was found; a class of equal score counts, no class at all does not.
     pub recall_at_1: Option<f32>,
+    /// The same for the best class of the given float layer.
+    pub float_recall_at_1: Option<f32>,
     /// The mean share of the k best classes that were found.
     pub recall_at_k: Option<f32>,
     /// k.
@@ -148,6 +150,8 @@ pub struct EstimatorReport {
     pub coverage95: Option<f32>,
     /// The mean width of that interval, in p.
     pub interval_width: Option<f32>,
+    /// With labels: the share of queries whose best class is the label. Methods that name no class are given the best one.
+    pub accuracy: Option<f32>,
     /// With labels: mean −ln p of the label.
     pub log_loss: Option<f32>,
     /// With labels: expected calibration error of the best class's p.

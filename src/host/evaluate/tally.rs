@@ -3,10 +3,13 @@
 use super::method::{Answer, Method};
 use super::quality::Reliability;
 use super::report::EstimatorReport;
-use super::truth::Exact;
+use super::truth::{Exact, FloatLayer, Rows};
 
 /// Errors above this are as good as infinite, and JSON has no infinity.
 const MOST_ERROR: f32 = 1e9;
+
+/// Scores of the integer kernel and of a float product are equal to a ten thousandth.
+const SAME: f32 = 1e-4;
 
 /// A running mean.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,11 +36,29 @@ pub struct Case<'a> {
     /// The quantised layer's exact answer.
     pub exact: &'a Exact,
     /// The float layer's, where it was given.
-    pub float: Option<&'a Exact>,
+    pub float: Option<Float<'a>>,
     /// The label and its score in the quantised layer.
     pub label: Option<(usize, f32)>,
     /// Whether the best class is the best of no calibration query; `None` without calibration.
     pub unseen: Option<bool>,
+}
+
+/// A float layer's exact answer to a query.
+pub struct Float<'a> {
+    /// The answer.
+    pub exact: &'a Exact,
+    /// The layer.
+    pub layer: FloatLayer<'a>,
+    /// The query.
+    pub query: &'a [f32],
+}
+
+impl Float<'_> {
+    /// Whether this is the best class, or one of equal score.
+    fn is_best(&self, class: u32) -> bool {
+        let &(best, score) = &self.exact.top[0];
+        class == best || self.layer.score(class as usize, self.query) > score - SAME
+    }
 }
 
 /// One estimator's answers so far.
@@ -50,6 +71,7 @@ pub struct Tally {
     float_error: Mean,
     dp: Mean,
     recall: Mean,
+    float_recall: Mean,
     recall_k: Mean,
     unseen_recall: Mean,
     coverage: Mean,
@@ -71,6 +93,7 @@ impl Tally {
             float_error: none,
             dp: none,
             recall: none,
+            float_recall: none,
             recall_k: none,
             unseen_recall: none,
             coverage: none,
@@ -86,19 +109,25 @@ impl Tally {
         self.errors.push(error(exact.log_z));
         self.works.push(answer.work);
         let (true_class, true_score) = exact.top.first().copied().unwrap_or((0, f32::NEG_INFINITY));
-        // A method that names no class is asked for the probability of the best one.
-        let (class, score) = answer.top.first().copied().unwrap_or((true_class, true_score));
+        let names = self.method.names_classes();
+        // A method that names no class is asked for the probability of the best one; one that should and does not has none.
+        let asked = if names { None } else { Some((true_class, true_score)) };
+        let found = answer.top.first().copied().or(asked);
+        let score = found.map_or(f32::NEG_INFINITY, |(_, score)| score);
         let p = (score - answer.log_z).exp().min(1.0);
         if let Some(float) = float {
-            self.float_error.add(error(float.log_z));
-            self.dp.add((p - float.top_p()).abs());
+            self.float_error.add(error(float.exact.log_z));
+            self.dp.add((p - float.exact.top_p()).abs());
         }
-        if !answer.top.is_empty() {
-            // The score is that of the integer kernel, the truth a float product: equal to a ten thousandth.
-            let hit = class == true_class || score > true_score - 1e-4;
-            self.recall.add(f32::from(u8::from(hit)));
+        if names {
+            let share = |hit: bool| f32::from(u8::from(hit));
+            let hit = found.is_some_and(|(class, score)| class == true_class || score > true_score - SAME);
+            self.recall.add(share(hit));
             if *unseen == Some(true) {
-                self.unseen_recall.add(f32::from(u8::from(hit)));
+                self.unseen_recall.add(share(hit));
+            }
+            if let Some(float) = float {
+                self.float_recall.add(share(found.is_some_and(|(class, _)| float.is_best(class))));
             }
             let best = &exact.top[..self.k.min(exact.top.len())];
             let found =
@@ -108,11 +137,12 @@ impl Tally {
         if let Some((low, high)) = answer.interval {
             let exact_p = (score - exact.log_z).exp().min(1.0);
             let (low, high) = (p * low, (p * high).min(1.0));
-            self.coverage.add(f32::from(u8::from(holds((low, high), exact_p))));
+            self.coverage.add(f32::from(u8::from(found.is_some() && holds((low, high), exact_p))));
             self.width.add(high - low);
         }
         if let (Some((label, label_score)), Some(reliability)) = (label, &mut self.reliability) {
-            reliability.add(p, class as usize == *label, (label_score - answer.log_z).exp());
+            let hit = found.is_some_and(|(class, _)| class as usize == *label);
+            reliability.add(p, hit, (label_score - answer.log_z).exp());
         }
     }
 
@@ -140,11 +170,13 @@ impl Tally {
             err_float_mean: self.float_error.get(),
             dp_mean: self.dp.get(),
             recall_at_1: self.recall.get(),
+            float_recall_at_1: self.float_recall.get(),
             recall_at_k: self.recall_k.get(),
             k: self.k,
             unseen_recall_at_1: self.unseen_recall.get(),
             coverage95: self.coverage.get(),
             interval_width: self.width.get(),
+            accuracy: quality.map(|quality| quality.accuracy),
             log_loss: quality.map(|quality| quality.log_loss),
             ece: quality.map(|quality| quality.ece),
             time_us,
@@ -168,6 +200,31 @@ fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_without_a_class_is_a_miss() {
+        let exact = Exact { log_z: 1.0, top: vec![(7, 0.5)], spread: 1.0 };
+        let answer = |top: &[(u32, f32)]| Answer {
+            log_z: 1.0,
+            top: top.iter().copied().collect(),
+            interval: Some((0.9, 1.1)),
+            work: 1,
+        };
+        let report = |method: Method| {
+            let mut tally = Tally::new(method, 1, 5, true);
+            for top in [&[(7, 0.5)][..], &[]] {
+                let case = Case { exact: &exact, float: None, label: Some((7, 0.5)), unseen: Some(true) };
+                tally.add(&answer(top), &case);
+            }
+            tally.report(10, 1.0, 1.0)
+        };
+        let found = report(Method::Moments);
+        let shares = [found.recall_at_1, found.recall_at_k, found.unseen_recall_at_1, found.coverage95, found.accuracy];
+        assert_eq!(shares, [Some(0.5); 5]);
+        // One that estimates Z only is not asked for a class.
+        assert_eq!(report(Method::Uniform).recall_at_1, None);
+        assert_eq!(report(Method::Uniform).accuracy, Some(1.0));
+    }
 
     #[test]
     fn quantiles_are_values_of_the_list() {

@@ -8,6 +8,11 @@ use super::source::{Source, extension, with_file};
 use super::{ReadOptions, delimited, npy::Npy, safetensors, wink, word_text, word2vec};
 use crate::host::Matrix;
 
+/// What is said of NumPy's archives.
+pub(super) const ARCHIVE: Problem = Problem::Option("is an archive of arrays: np.save writes one as .npy");
+/// What is said of a tensor that is named where there are no names.
+pub(super) const NO_TENSORS: Problem = Problem::Option("only a .safetensors file has tensors to name");
+
 /// A matrix, and names of its rows where the file has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedMatrix {
@@ -35,6 +40,7 @@ pub fn read_named_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Re
     with_file(path, |source| {
         let unnamed = |matrix| NamedMatrix { matrix, names: None };
         match extension(path).as_str() {
+            "npy" | "csv" | "txt" | "vec" | "bin" | "json" if options.tensor.is_some() => Err(NO_TENSORS),
             "npy" => Npy::open(source)?.read_matrix(options).map(unnamed),
             "safetensors" => safetensors::read_matrix(source, options).map(unnamed),
             "csv" => delimited::read_matrix(source, options).map(unnamed),
@@ -44,6 +50,7 @@ pub fn read_named_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Re
             "txt" | "vec" => word_text::read(source, options),
             "bin" => word2vec::read(source, options),
             "json" => wink::read(source, options),
+            "npz" => Err(ARCHIVE),
             _ => Err(Problem::Extension(".npy, .safetensors, .csv, or word vectors as .txt, .vec, .bin or .json")),
         }
     })

@@ -12,7 +12,7 @@ use super::ReadOptions;
 use super::element::{Element, Encoding};
 use super::error::Problem;
 use super::layout::Layout;
-use super::source::Source;
+use super::source::{Source, not_a};
 use crate::host::Matrix;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -101,7 +101,7 @@ fn read_header(mut reader: impl Read) -> Result<Vec<u8>, Problem> {
     };
     let truncated = || Problem::Truncated { expected: "a header".into(), found: "part of one".into() };
     if !more(&mut bytes, 6)? || bytes[..] != *MAGIC {
-        return Err(Problem::Magic(".npy"));
+        return Err(not_a(".npy", &bytes));
     }
     if !more(&mut bytes, 4)? {
         return Err(truncated());

@@ -13,7 +13,7 @@ use super::ReadOptions;
 use super::element::{Element, Encoding};
 use super::error::Problem;
 use super::layout::Layout;
-use super::source::Source;
+use super::source::{Source, not_a};
 use crate::host::Matrix;
 
 /// What the format itself allows.
@@ -80,17 +80,17 @@ fn read_metadata(mut reader: impl Read, len: u64) -> Result<(Metadata, u64), Pro
     if len == 0 {
         return Err(Problem::Empty);
     }
-    let magic = || Problem::Magic(".safetensors");
-    let mut length = [0; 8];
-    reader.read_exact(&mut length).map_err(|_| magic())?;
-    let length = u64::from_le_bytes(length);
+    let mut start = [0; 8];
+    let magic = |start: &[u8]| not_a(".safetensors", start);
+    reader.read_exact(&mut start).map_err(|_| magic(&[]))?;
+    let length = u64::from_le_bytes(start);
     if length > LONGEST_HEADER {
-        return Err(magic());
+        return Err(magic(&start));
     }
     let mut header = Vec::new();
     reader.by_ref().take(length).read_to_end(&mut header)?;
     if header.first() != Some(&b'{') {
-        return Err(magic());
+        return Err(magic(&start));
     }
     if header.len() as u64 != length {
         return Err(Problem::Truncated {

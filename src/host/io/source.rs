@@ -37,6 +37,24 @@ fn open(path: &Path) -> Result<Source<BufReader<File>>, Problem> {
     Ok(Source { reader: BufReader::with_capacity(1 << 16, File::open(path)?), len: metadata.len() })
 }
 
+/// What a file that is no `expected` one starts like: said instead of "wrong magic" where it is known.
+pub(super) fn not_a(expected: &'static str, start: &[u8]) -> Problem {
+    const KNOWN: [(&[u8], &str); 8] = [
+        (b"PK\x03\x04", "a zip archive, as .npz files are: np.save writes one array as .npy"),
+        (b"\x93NUMPY", "a .npy file"),
+        (b"\x1f\x8b", "compressed by gzip: unpack it first"),
+        (b"\x89HDF", "an HDF5 file"),
+        (b"\x89ZHAT", "a zhat model file"),
+        (b"\x80\x02", "a Python pickle"),
+        (b"\x80\x03", "a Python pickle"),
+        (b"\x80\x04", "a Python pickle"),
+    ];
+    match KNOWN.iter().find(|(magic, _)| start.starts_with(magic)) {
+        Some((_, what)) => Problem::Malformed(format!("not a {expected} file, but {what}")),
+        None => Problem::Magic(expected),
+    }
+}
+
 /// The extension of `path` in lower case, or nothing.
 pub(super) fn extension(path: &Path) -> String {
     path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()

@@ -7,6 +7,7 @@ use super::ReadOptions;
 use super::element::{Accept, Encoding, Stop, read_floats};
 use super::error::{Position, Problem, ReadError};
 use super::layout::expect_bytes;
+use super::matrix::{ARCHIVE, NO_TENSORS};
 use super::number::{Place, parse};
 use super::source::{Source, extension, with_file};
 use super::{delimited::for_each_row, npy::Npy, safetensors::Tensor};
@@ -20,9 +21,11 @@ use super::{delimited::for_each_row, npy::Npy, safetensors::Tensor};
 pub fn read_vector(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Vec<f32>, ReadError> {
     let path = path.as_ref();
     with_file(path, |source| match extension(path).as_str() {
+        "npy" | "csv" | "txt" if options.tensor.is_some() => Err(NO_TENSORS),
         "npy" => read_npy(source, options),
         "safetensors" => read_safetensors(source, options),
         "csv" | "txt" => read_text(source, options),
+        "npz" => Err(ARCHIVE),
         _ => Err(Problem::Extension(".npy, .safetensors, .csv or .txt")),
     })
 }

@@ -8,7 +8,7 @@ use super::element::{Accept, Element, Encoding, Stop, read_floats};
 use super::error::{Position, Problem};
 use super::layout::expect_bytes;
 use super::matrix::NamedMatrix;
-use super::source::Source;
+use super::source::{Source, not_a};
 use super::word_text::parse_header;
 use crate::host::Matrix;
 
@@ -22,9 +22,10 @@ pub(super) fn read<R: BufRead>(source: Source<R>, options: ReadOptions<'_>) -> R
     if len == 0 {
         return Err(Problem::Empty);
     }
+    let start: Vec<u8> = reader.fill_buf()?.iter().take(8).copied().collect();
     let (rows, cols) = until(&mut reader, b'\n')?
         .and_then(|line| parse_header(std::str::from_utf8(&line).ok()?.trim_end()))
-        .ok_or(Problem::Magic("word2vec binary"))?;
+        .ok_or_else(|| not_a("word2vec binary", &start))?;
     expect_bytes(&[rows as u64, cols as u64], ENCODING.element.size(), len)?;
     let taken = options.take(rows);
     let mut data = Vec::with_capacity(taken * cols);
@@ -126,7 +127,8 @@ mod tests {
         let nan: [(&str, &[f32]); 1] = [("a", &[1.0, f32::NAN])];
         assert_eq!(read(&file("1 2\n", &nan, "")).unwrap_err(), "NaN at row 0, column 1");
         assert_eq!(read(b"1 1\n\xff \0\0\0\0").unwrap_err(), "the word of row 0 is not UTF-8");
-        assert_eq!(read(b"\x93NUMPY\n").unwrap_err(), "not a word2vec binary file (wrong magic)");
+        assert_eq!(read(b"\x93NUMPY\n").unwrap_err(), "not a word2vec binary file, but a .npy file");
+        assert_eq!(read(b"what\n").unwrap_err(), "not a word2vec binary file (wrong magic)");
         assert_eq!(read(b"0 5\n").unwrap_err(), "is empty");
         assert_eq!(read(b"").unwrap_err(), "is empty");
     }

@@ -104,7 +104,8 @@ fn other_shapes_are_refused() {
 fn other_files_are_refused() {
     assert_eq!(read_all(b"").unwrap_err(), "is empty");
     assert_eq!(read_all(b"\x93NUM").unwrap_err(), "not a .npy file (wrong magic)");
-    assert_eq!(read_all(b"PK\x03\x04 and so on").unwrap_err(), "not a .npy file (wrong magic)");
+    let error = read_all(b"PK\x03\x04 and so on").unwrap_err();
+    assert_eq!(error, "not a .npy file, but a zip archive, as .npz files are: np.save writes one array as .npy");
     let error = read_all(&with_header(1, "{'descr': '<f4'}", &[])).unwrap_err();
     assert!(error.contains("fortran_order"), "{error}");
     let error = read_all(&with_header(9, "{'descr': '<f4'}", &[])).unwrap_err();
