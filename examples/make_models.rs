@@ -71,7 +71,7 @@ fn sizes(folder: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(folder)?;
     for ([classes, dim], [branching, leaf]) in SIZES {
         // One plan: it is the cost that is of interest, not the last per mille of the error.
-        let plans = vec![Plan { blend: 0.25, branching, leaf, learn: true, links: 8 }];
+        let plans = vec![Plan { blend: 0.25, branching, leaf, ..Plan::TAUGHT }];
         let targets = Targets { work: 0.04, cap: 0.04, plans, ..Targets::default() };
         let layer = Layer::generate(classes, dim, 1);
         let calibration = layer.queries(Kind::LanguageModel, 2000, 2);
@@ -79,7 +79,10 @@ fn sizes(folder: &Path) -> Result<(), Box<dyn Error>> {
         std::fs::write(folder.join(format!("{classes}x{dim}.zhat")), &*built.model)?;
         let queries = in_int8(layer.queries(Kind::LanguageModel, MEASURED, 3).iter());
         std::fs::write(folder.join(format!("{classes}x{dim}-queries.bin")), queries)?;
-        println!("{classes} x {dim}: error {:.2} % on what it was tuned on", 100.0 * built.expected.error);
+        println!(
+            "{classes} x {dim}: error {:.2} % on what it was tuned on",
+            100.0 * built.index.map_or(0.0, |chosen| chosen.expected.error)
+        );
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use zhat::host::build::{Plan, Targets, TrialResult};
+use zhat::host::build::{Chosen, Correction, NoIndex, Plan, Targets, TrialResult};
 use zhat::host::describe::{Description, Needs, SectionSize, sections};
 use zhat::host::evaluate::{ModelSummary, Report};
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
@@ -88,11 +88,11 @@ struct Json<'a> {
     file: &'a Path,
     seconds: f32,
     model: &'a ModelSummary,
-    /// The shape of the index.
-    plan: &'a Plan,
+    /// The shape of the index; `null` where all rows are scored.
+    plan: Option<&'a Plan>,
     temperature: f32,
-    /// What the tuning showed.
-    expected: &'a TrialResult,
+    /// What the tuning showed; `null` where all rows are scored.
+    expected: Option<&'a TrialResult>,
     /// What queries that nothing was tuned on showed; `null` without.
     report: Option<&'a Report>,
     sections: &'a [SectionSize],
@@ -165,9 +165,9 @@ impl Build {
                 file: &self.output,
                 seconds: start.elapsed().as_secs_f32(),
                 model: &description.model,
-                plan: &made.plan,
+                plan: made.index.as_ref().ok().map(|chosen| &chosen.plan),
                 temperature: made.temperature,
-                expected: &made.expected,
+                expected: made.index.as_ref().ok().map(|chosen| &chosen.expected),
                 report: made.report.as_ref(),
                 sections: &description.sections,
                 needs: &description.needs,
@@ -204,7 +204,7 @@ impl Build {
     /// The report at the end.
     fn text(&self, made: &Made, time: Duration) -> String {
         let model = made.model.model();
-        let (classes, dim, plan) = (model.classes(), model.dim(), made.plan);
+        let (classes, dim) = (model.classes(), model.dim());
         let mut text = format!("{}: {classes} classes, {dim} dimensions, ", self.output.display());
         let _ = writeln!(text, "built in {:.1} s", time.as_secs_f32());
         let mut table = Table::new(&["section", "bytes", "share"]);
@@ -214,12 +214,7 @@ impl Build {
         }
         table.row(vec!["file".into(), count(model.len() as u64), bytes(model.len())]);
         let _ = writeln!(text, "\n{}", table.render());
-        let learned = if plan.learn { "learned corrections" } else { "no corrections" };
-        let _ = writeln!(
-            text,
-            "index         {} children, leaves of {}, {} links, blend {}, {learned}",
-            plan.branching, plan.leaf, plan.links, plan.blend
-        );
+        text += &index(&made.index);
         if self.fit_temperature {
             let _ = writeln!(text, "temperature   {:.4}", made.temperature);
         }
@@ -246,16 +241,17 @@ impl Build {
             None => {
                 let what =
                     if self.queries.is_some() { "the queries it was tuned on" } else { "rows in place of queries" };
-                let expected = &made.expected;
-                let _ = writeln!(text, "measured on   {what}: give --queries (80 or more) for figures that hold");
-                let _ = writeln!(text, "error of Z    {} mean", percent(expected.error));
-                let _ = writeln!(text, "recall        {} of the best class", percent(expected.recall));
-                (expected.work, expected.max_work)
+                let _ =
+                    writeln!(text, "measured on   {what}: give --queries (80 or more) for figures of error and recall");
+                made.index.as_ref().map_or((1.0, 1.0), |chosen| (chosen.expected.work, chosen.expected.max_work))
             }
         };
         let _ = writeln!(text, "work          {} of all rows mean, {} at most", percent(work), percent(max_work));
         let stride = model.rows().stride();
-        let instructions = |share: f32| count(cost::search_instructions(f64::from(share) * classes as f64, stride));
+        let instructions = |share: f32| match made.index {
+            Ok(_) => count(cost::search_instructions(f64::from(share) * classes as f64, stride)),
+            Err(_) => count(cost::exact_instructions(classes, stride)),
+        };
         let _ = writeln!(
             text,
             "Cortex-M4     about {} instructions a query ({} at most; all rows: {}), {} of RAM",
@@ -266,4 +262,36 @@ impl Build {
         );
         text
     }
+}
+
+/// What the index is like, what queries have taught it, and what that is worth for classes that they did not show.
+fn index(index: &Result<Chosen, NoIndex>) -> String {
+    let Chosen { plan, expected } = match index {
+        Ok(chosen) => chosen,
+        Err(NoIndex::Work { asked, least }) => {
+            return format!(
+                "index         none: no search keeps to {asked} rows and is sure to find a class, {least} are the least; \
+                 all rows are scored\n"
+            );
+        }
+        Err(_) => return "index         none: scoring all rows takes fewer instructions than a search\n".into(),
+    };
+    let mut text =
+        format!("index         {} children, leaves of {}, {} links\n", plan.branching, plan.leaf, plan.links);
+    let correction = match plan.correction {
+        Correction::None => "no corrections",
+        Correction::Shrunk => "corrections as far as they hold for classes left out",
+        Correction::Full => "corrections",
+    };
+    let links = if plan.joint_links { "links" } else { "no links" };
+    let _ = writeln!(text, "taught by     queries: a metric of blend {}, {correction}, {links}", plan.blend);
+    if let Some(unseen) = expected.unseen {
+        let _ = writeln!(
+            text,
+            "unseen        {} recall on {} queries whose best class was not taught (while tuning)",
+            percent(unseen.recall),
+            unseen.queries
+        );
+    }
+    text
 }

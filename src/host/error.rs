@@ -49,6 +49,15 @@ pub enum BuildError {
         /// Its column.
         column: usize,
     },
+    /// No search keeps to the work that was asked for and is sure to find a class.
+    Work {
+        /// The row-equivalents that were asked for.
+        asked: usize,
+        /// The least that are enough.
+        least: usize,
+        /// The number of rows.
+        rows: usize,
+    },
     /// The finished file was refused.
     File(crate::Error),
 }
@@ -70,6 +79,11 @@ impl fmt::Display for BuildError {
                 write!(f, "the rows have {rows} columns, but the queries have {queries}")
             }
             Self::Query { query, column } => write!(f, "query {query}, column {column} is not finite"),
+            Self::Work { asked, least, rows } => write!(
+                f,
+                "no search keeps to {asked} of {rows} rows: {least} ({:.2} %) are the least that is sure to find a class",
+                100.0 * *least as f64 / *rows as f64
+            ),
             Self::File(error) => write!(f, "the model file is invalid: {error}"),
         }
     }

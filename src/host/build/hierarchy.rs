@@ -46,6 +46,17 @@ impl Hierarchy {
         Self::place(&levels)
     }
 
+    /// The least cap of a search that is sure to score a row: the top, and the costliest way from there down to a leaf.
+    pub fn least_cap(&self) -> usize {
+        let mut below = vec![0; self.spans.len()];
+        // Children come behind their parents.
+        for (node, span) in self.spans.iter().enumerate().rev() {
+            let children = &below[span.first_child..span.first_child + span.children];
+            below[node] = if span.is_leaf() { span.rows } else { span.children + children.iter().max().unwrap_or(&0) };
+        }
+        self.top + below[..self.top].iter().max().unwrap_or(&0)
+    }
+
     /// Numbers the nodes breadth first, and the rows so that those of each node are consecutive.
     fn place(levels: &[(Vec<Pending>, Vec<usize>)]) -> Self {
         let top = levels.first().map_or(0, |(nodes, _)| nodes.len());

@@ -21,26 +21,20 @@ const BRUTE_FORCE: usize = 40_000;
 /// Rows that one block of queries is scored in.
 const BLOCK: usize = 64;
 
-/// `per_row` links for each row.
-pub fn links(
-    layer: &QuantisedRows,
-    metric: &Metric,
-    hierarchy: &Hierarchy,
-    queries: Option<&Matrix>,
-    per_row: usize,
-) -> Vec<u32> {
-    let rows = layer.len();
+/// `per_row` links for each row in the order of the tree, from the lists of [`high_together`] and [`nearest`], which are in
+/// the order of the classes.
+pub fn links(order: &[u32], together: Option<&[Vec<u32>]>, near: &[Vec<u32>], per_row: usize) -> Vec<u32> {
+    let rows = order.len();
     let per_row = per_row.min(rows.saturating_sub(1));
-    if per_row == 0 {
-        return Vec::new();
-    }
-    let together = queries.map_or_else(|| vec![Vec::new(); rows], |queries| high_together(layer, queries));
-    let near = neighbours(layer, metric, hierarchy, per_row);
-    together
+    let mut row_of_class = vec![0u32; rows];
+    order.iter().enumerate().for_each(|(row, &class)| row_of_class[class as usize] = row as u32);
+    order
         .par_iter()
-        .zip(&near)
-        .enumerate()
-        .flat_map_iter(|(row, (together, near))| interleave(row as u32, together, near, per_row, rows))
+        .flat_map_iter(|&class| {
+            let together = together.map_or(&[][..], |lists| &lists[class as usize]);
+            let picked = interleave(class, together, &near[class as usize], per_row, rows);
+            picked.into_iter().map(|class| row_of_class[class as usize])
+        })
         .collect()
 }
 
@@ -61,14 +55,14 @@ fn interleave(row: u32, together: &[u32], near: &[u32], count: usize, rows: usiz
     picked
 }
 
-/// For each row the rows that are high together with it, best first.
-fn high_together(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
+/// For each row the rows that are high together with it, best first, at most `count`; `tops` are the [`top_rows`] of the
+/// queries.
+pub fn high_together(layer: &QuantisedRows, queries: &Matrix, tops: &[Vec<u32>], count: usize) -> Vec<Vec<u32>> {
     let rows = layer.len();
     let mut pairs: Vec<(u32, u32, f32)> = Vec::new();
-    let tops = top_rows(layer, queries);
     tops.iter().for_each(|top| add_pairs(top, 1.0, &mut pairs));
     if rows <= BRUTE_FORCE
-        && let Some(pseudo) = pseudo_queries(layer, queries, &tops)
+        && let Some(pseudo) = pseudo_queries(layer, queries, tops)
     {
         pseudo.iter().for_each(|top| add_pairs(top, PSEUDO_WEIGHT, &mut pairs));
     }
@@ -84,7 +78,7 @@ fn high_together(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
         .into_par_iter()
         .map(|mut list| {
             list.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
-            list.into_iter().map(|(row, _)| row).collect()
+            list.into_iter().take(count).map(|(row, _)| row).collect()
         })
         .collect()
 }
@@ -99,8 +93,8 @@ fn add_pairs(top: &[u32], weight: f32, pairs: &mut Vec<(u32, u32, f32)>) {
     }
 }
 
-/// The best rows of each query.
-fn top_rows(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
+/// The best rows of each query, best first.
+pub fn top_rows(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
     const ROWS: usize = 8192;
     let queries = linear::with_ones(queries);
     let cols = queries.cols();
@@ -184,11 +178,31 @@ fn scaled_until_won(layer: &QuantisedRows, made_up: &Matrix) -> Vec<Vec<u32>> {
     found
 }
 
-/// The nearest rows by cosine in the clustering metric, nearest first.
-fn neighbours(layer: &QuantisedRows, metric: &Metric, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
+/// For each row the nearest rows by cosine in the clustering metric, nearest first, at most `count`. In a large layer they are
+/// looked for near by in the tree.
+pub fn nearest(layer: &QuantisedRows, metric: &Metric, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
+    if layer.len() <= BRUTE_FORCE {
+        return nearest_in(layer, metric, &[(0, layer.len())], count);
+    }
+    let order = &hierarchy.order;
+    let found = nearest_in(&layer.reordered(order), metric, &regions(hierarchy), count);
+    let mut lists = vec![Vec::new(); layer.len()];
+    for (&class, list) in order.iter().zip(found) {
+        lists[class as usize] = list.into_iter().map(|row| order[row as usize]).collect();
+    }
+    lists
+}
+
+/// Whether [`nearest`] is the same for every tree.
+pub fn is_the_same_for_every_tree(layer: &QuantisedRows) -> bool {
+    layer.len() <= BRUTE_FORCE
+}
+
+/// The nearest rows of each row among those of its region: (first, how many).
+fn nearest_in(layer: &QuantisedRows, metric: &Metric, regions: &[(usize, usize)], count: usize) -> Vec<Vec<u32>> {
     let d = layer.dim + 1;
     let mut found: Vec<Vec<u32>> = Vec::with_capacity(layer.len());
-    for (first, rows) in regions(hierarchy) {
+    for &(first, rows) in regions {
         let mut unit = metric.points(layer, first, rows);
         unit.par_chunks_exact_mut(d).for_each(|row| {
             let norm = linear::dot(row, row).sqrt().max(f32::MIN_POSITIVE);
@@ -209,13 +223,8 @@ fn neighbours(layer: &QuantisedRows, metric: &Metric, hierarchy: &Hierarchy, cou
     found
 }
 
-/// Consecutive rows among which neighbours are looked for: (first, how many).
+/// The highest nodes below a size: together they cover all rows, in order.
 fn regions(hierarchy: &Hierarchy) -> Vec<(usize, usize)> {
-    let rows = hierarchy.order.len();
-    if rows <= BRUTE_FORCE {
-        return vec![(0, rows)];
-    }
-    // The highest nodes below a size: together they cover all rows, in order.
     const REGION: usize = 4096;
     let mut found: Vec<_> = Vec::new();
     let mut open: Vec<usize> = (0..hierarchy.top).collect();

@@ -3,20 +3,23 @@
 //! ```text
 //! weights, biases, calibration queries
 //!   → quantise   int8 rows whose rounding errors make up for each other in the scores
+//!   → parts      queries to learn from, to choose by, and to prove it
 //!   → hierarchy  k-means tree in the metric of the queries, rows reordered leaf by leaf
 //!   → predict    each node's log-mass: moments and a learned linear correction
 //!   → links      rows that are high together, nearest neighbours
-//!   → tune       budgets and settings measured on queries held out
+//!   → tune       plans and budgets measured on queries held out
 //!   → assemble   one file
 //! ```
 
 mod assemble;
 mod bounds;
 mod hierarchy;
+mod index;
 mod kmeans;
 mod links;
 mod metric;
 mod moments;
+mod parts;
 mod plan;
 mod predict;
 mod spread_function;
@@ -25,20 +28,16 @@ mod tune;
 #[cfg(test)]
 mod tests;
 
-use nalgebra::DMatrix;
-
-use super::measure;
-use super::quantise::{self, Compensation, QuantisedRows};
-use super::{BuildError, Matrix, linear};
+use super::quantise;
+use super::{BuildError, Matrix, cost, linear};
 use crate::math::Log2;
-use crate::model::{ModelBuf, Settings};
-use crate::tree::SpreadFunction;
-use assemble::Parts;
-use hierarchy::Hierarchy;
-use metric::Metric;
+use crate::model::{Budget, ModelBuf, Section, Settings};
+use index::{Grown, Source, Taught};
+use parts::Parts;
 pub use plan::{Plan, Targets};
-use predict::Lesson;
-pub use tune::{Trial, TrialResult};
+pub use predict::Correction;
+use tune::Judge;
+pub use tune::{Trial, TrialResult, Unseen};
 
 /// What is being built, for whoever shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,18 +56,50 @@ pub enum Stage {
 pub struct Built {
     /// The file.
     pub model: ModelBuf,
-    /// The settings that were chosen.
-    pub plan: Plan,
-    /// Everything that was tried, in order; the chosen one is the best.
+    /// The index that it has, or why it has none and scores all rows.
+    pub index: Result<Chosen, NoIndex>,
+    /// Everything that was tried, in order.
     pub trials: Vec<Trial>,
-    /// What the held-out queries showed with the chosen settings.
+}
+
+/// The index that was chosen.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// Its shape.
+    pub plan: Plan,
+    /// What the queries to choose by showed of it.
     pub expected: TrialResult,
 }
 
+/// Why a model has no index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum NoIndex {
+    /// Scoring all rows takes fewer instructions than searching them.
+    Cheaper,
+    /// No search keeps to the work that was asked for and still finds a class: the row-equivalents that were asked for and
+    /// the least that are enough.
+    Work {
+        /// What was asked for.
+        asked: usize,
+        /// The least.
+        least: usize,
+    },
+}
+
+/// What comes first in the list of plans is best most often: a later one takes its place if its cost is below this share of
+/// it. Smaller differences are the luck of the queries.
+const CLEARLY: f32 = 0.96;
+/// With more rows than this, work that no search can keep to is an error; with fewer, all rows are scored.
+const SMALL: usize = 4096;
+/// So few rows are always scored all.
+const TINY: usize = 64;
+
 /// Builds a model.
 ///
-/// With calibration queries the index follows them and the settings are chosen on a third of them held out. Without,
-/// it is [`Plan::default`], and the rows themselves stand in for queries where something has to be measured.
+/// With calibration queries the index follows them as far as it helps: plans with and without what they teach are compared
+/// on queries held out. Without, it is [`Plan::default`], and the rows themselves stand in for queries where something has
+/// to be chosen.
 ///
 /// # Errors
 /// [`BuildError`], if the weights or queries can't make a model.
@@ -83,98 +114,140 @@ pub fn build(
     check_queries(weights, calibration)?;
     progress(Stage::Quantise);
     let source = Source::new(weights, biases, calibration);
-    let plans = targets.plans(calibration.is_some(), weights.rows());
-    let (fit, held) = match calibration {
-        Some(queries) => split(queries),
-        None => (None, stand_ins(weights, targets.seed)),
-    };
-    let mut trials: Vec<Trial> = Vec::new();
-    let mut last = None;
-    for (i, plan) in plans.iter().enumerate() {
-        progress(Stage::Try(i + 1, plans.len()));
-        // One index at a time: of a large layer each takes as much memory as the layer.
-        drop(last.take());
-        let index = Index::build(&source, plan, fit.as_ref(), &held, targets.seed);
-        trials.extend(tune::trials(&index, plan, targets, &held)?);
-        last = Some(index);
-    }
-    let best = trials.iter().min_by(|a, b| a.result.cost().total_cmp(&b.result.cost())).expect("a plan").clone();
+    let parts = Parts::new(weights, calibration, targets.seed);
+    let builder = Builder { source: &source, parts: &parts, like: calibration.unwrap_or(&parts.tune), targets };
+    let searched =
+        if weights.rows() <= TINY { Err(NoIndex::Cheaper) } else { builder.search(calibration, progress)? };
     progress(Stage::Finish);
-    let index = match last {
-        // Nothing was put aside, so that another build would give the same.
-        Some(index) if calibration.is_none() && plans.last() == Some(&best.plan) => index,
-        last => {
-            drop(last);
-            let all = if fit.is_some() { calibration } else { None };
-            Index::build(&source, &best.plan, all, calibration.unwrap_or(&held), targets.seed)
-        }
-    };
     let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.rows.biases_in_nats()));
-    let model = index.assemble(best.settings(log_z_of_zero))?;
-    Ok(Built { model, plan: best.plan, expected: best.result.clone(), trials })
-}
-
-/// The layer as it will be in the file, before any order, and what the queries say about all of it.
-struct Source {
-    rows: QuantisedRows,
-    moment: Option<DMatrix<f64>>,
-    compensation: Option<Compensation>,
-}
-
-impl Source {
-    fn new(weights: &Matrix, biases: &[f32], calibration: Option<&Matrix>) -> Self {
-        let moment = calibration.map(|queries| linear::second_moment(&linear::with_ones(queries)));
-        let compensation = moment.as_ref().and_then(Compensation::new);
-        // Two bits of room: the vectors of the nodes may be larger than any row.
-        let exponent = quantise::scale_exponent(quantise::peak(weights.data())) + 2;
-        let rows = QuantisedRows::round(weights, biases, exponent, compensation.as_ref());
-        Self { rows, moment, compensation }
+    match searched {
+        Ok((best, trials)) => {
+            let model = builder.finish(&best, log_z_of_zero)?;
+            Ok(Built { model, index: Ok(Chosen { plan: best.plan, expected: best.result }), trials })
+        }
+        Err(reason) => {
+            let model = builder.without_index(log_z_of_zero)?;
+            Ok(Built { model, index: Err(reason), trials: Vec::new() })
+        }
     }
 }
 
-/// An index without settings.
-struct Index<'a> {
+struct Builder<'a> {
     source: &'a Source,
-    hierarchy: Hierarchy,
-    rows: QuantisedRows,
-    fits: Vec<predict::NodeFit>,
-    spread_function: (f32, f32),
-    links: Vec<u32>,
+    parts: &'a Parts,
+    /// Queries as they will come.
+    like: &'a Matrix,
+    targets: &'a Targets,
 }
 
-impl<'a> Index<'a> {
-    /// `lesson` are the queries to learn from, if any; `like` are queries as they will come.
-    fn build(source: &'a Source, plan: &Plan, lesson: Option<&Matrix>, like: &Matrix, seed: u64) -> Self {
-        let metric = Metric::new(source.moment.as_ref(), plan.blend);
-        let hierarchy = Hierarchy::build(&metric.all(&source.rows), plan.branching, plan.leaf, seed);
-        let rows = source.rows.reordered(&hierarchy.order);
-        let moment = source.moment.clone().unwrap_or_else(|| linear::second_moment(&linear::with_ones(like)));
-        let mut fits = moments::moments(&rows, &hierarchy, &moment);
-        let spread_function = spread_function::fit(&rows, &hierarchy, &fits, like);
-        if let Some(lesson) = lesson.filter(|_| plan.learn) {
-            let (constant, slope) = spread_function;
-            let function = SpreadFunction { constant, slope, curve_exponent: 0, frozen_exponent: 0 };
-            if let Some(lesson) = Lesson::new(lesson, &function) {
-                predict::learn(&rows, &hierarchy, &lesson, &mut fits);
+impl Builder<'_> {
+    /// The best plan and budget, and everything that was tried.
+    fn search(
+        &self,
+        calibration: Option<&Matrix>,
+        progress: &mut dyn FnMut(Stage),
+    ) -> Result<Result<(Trial, Vec<Trial>), NoIndex>, BuildError> {
+        let rows = self.source.rows.len();
+        let plans = self.targets.plans(calibration.is_some(), rows);
+        let most_links = plans.iter().map(|plan| plan.links).max().unwrap_or(0);
+        let taught = self.parts.learn.as_ref().map(|queries| Taught::new(self.source, queries, most_links));
+        let taught_classes = taught.as_ref().map(Taught::best);
+        let judge = Judge::new(self.targets, &self.parts.tune, taught_classes, rows);
+        let share = |share: f32| (share * rows as f32) as usize;
+        let (work, cap) = (share(self.targets.work), share(self.targets.cap.max(self.targets.work)));
+        let trees: Vec<&[Plan]> = plans.chunk_by(Plan::has_the_tree_of).collect();
+        let mut near: Option<(f32, Vec<Vec<u32>>)> = None;
+        let mut trials: Vec<Trial> = Vec::new();
+        let mut best: Option<Trial> = None;
+        let mut least = usize::MAX;
+        for (i, plans) in trees.iter().enumerate() {
+            progress(Stage::Try(i + 1, trees.len() + 1));
+            let grown = Grown::new(self.source, &plans[0], self.like, self.targets.seed);
+            least = least.min(grown.hierarchy.least_cap());
+            if grown.hierarchy.least_cap() > cap {
+                continue;
+            }
+            let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
+            let near = self.nearest(&grown, plans[0].blend, most_links, &mut near);
+            for plan in *plans {
+                let index = grown.index(plan, learned.as_deref(), taught.as_ref(), near);
+                let trial = judge.try_once(&index, plan)?;
+                if best.as_ref().is_none_or(|best| trial.result.cost() < CLEARLY * best.result.cost()) {
+                    best = Some(trial.clone());
+                }
+                trials.push(trial);
             }
         }
-        let links = links::links(&rows, &metric, &hierarchy, lesson, plan.links);
-        Self { source, hierarchy, rows, fits, spread_function, links }
+        let none = |least: usize| {
+            let reason = NoIndex::Work { asked: work, least };
+            if rows <= SMALL { Ok(Err(reason)) } else { Err(BuildError::Work { asked: work, least, rows }) }
+        };
+        let Some(first) = best else {
+            return none(least);
+        };
+        progress(Stage::Try(trees.len() + 1, trees.len() + 1));
+        let grown = Grown::new(self.source, &first.plan, self.like, self.targets.seed);
+        let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
+        let near = self.nearest(&grown, first.plan.blend, most_links, &mut near);
+        // Links from joint appearance, with and without: each kind is worth something on its own.
+        let kinds: &[bool] = if first.plan.joint_links && taught.is_some() { &[true, false] } else { &[false] };
+        for &joint_links in kinds {
+            let plan = Plan { joint_links, ..first.plan };
+            let index = grown.index(&plan, learned.as_deref(), taught.as_ref(), near);
+            trials.extend(judge.try_all(&index, &plan)?);
+        }
+        let eligible = trials.iter().filter(|trial| trial.result.work <= self.targets.work);
+        let Some(best) = eligible.min_by(|a, b| a.result.cost().total_cmp(&b.result.cost())).cloned() else {
+            return none(least);
+        };
+        let stride = self.source.rows.dim.next_multiple_of(crate::kernels::ROW_ALIGN);
+        let searching = cost::search_instructions(f64::from(best.result.work) * rows as f64, stride);
+        if searching >= cost::exact_instructions(rows, stride) {
+            return Ok(Err(NoIndex::Cheaper));
+        }
+        Ok(Ok((best, trials)))
     }
 
-    fn assemble(&self, settings: Settings) -> Result<ModelBuf, BuildError> {
-        let bounds = |nodes: &QuantisedRows| bounds::bounds(&self.rows, &self.hierarchy, nodes);
-        assemble::assemble(&Parts {
-            bounds: Some(&bounds),
-            rows: &self.rows,
-            order: &self.hierarchy.order,
-            hierarchy: &self.hierarchy,
-            fits: &self.fits,
-            spread_function: self.spread_function,
-            compensation: self.source.compensation.as_ref(),
-            links: &self.links,
-            settings,
-        })
+    /// The nearest rows in a tree's metric; computed once for each metric where the tree does not matter.
+    fn nearest<'n>(
+        &self,
+        grown: &Grown<'_>,
+        blend: f32,
+        links: usize,
+        kept: &'n mut Option<(f32, Vec<Vec<u32>>)>,
+    ) -> &'n [Vec<u32>] {
+        let is_kept = kept.as_ref().is_some_and(|(of, _)| *of == blend);
+        if !is_kept || !links::is_the_same_for_every_tree(&self.source.rows) {
+            *kept = Some((blend, grown.nearest(links)));
+        }
+        kept.as_ref().map_or(&[], |(_, near)| near)
+    }
+
+    /// The chosen index, taught by all queries but those that are to prove it.
+    fn finish(&self, best: &Trial, log_z_of_zero: Log2) -> Result<ModelBuf, BuildError> {
+        let plan = &best.plan;
+        let grown = Grown::new(self.source, plan, self.like, self.targets.seed);
+        let queries = self.parts.learn_and_tune.as_ref();
+        let taught = queries.map(|queries| Taught::new(self.source, queries, plan.links));
+        let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
+        let near = grown.nearest(plan.links);
+        let index = grown.index(plan, learned.as_deref(), taught.as_ref(), &near);
+        index.assemble(best.settings(log_z_of_zero))
+    }
+
+    /// The rows alone.
+    fn without_index(&self, log_z_of_zero: Log2) -> Result<ModelBuf, BuildError> {
+        let mut file = self.source.rows.start_file(None);
+        let settings = Settings {
+            budget: Budget { cap: self.source.rows.len() as u32, epsilon: 0.0, expand: 0 },
+            far_factor: Log2::default(),
+            temperature: 1.0,
+            frontier_words: 0,
+            log_z_of_zero,
+            quantiles: [0.0; 5],
+        };
+        file.required(Section::Settings, &settings.to_words());
+        Ok(file.into_model()?)
     }
 }
 
@@ -187,31 +260,4 @@ fn check_queries(weights: &Matrix, queries: Option<&Matrix>) -> Result<(), Build
         Some(at) => Err(BuildError::Query { query: at / queries.cols(), column: at % queries.cols() }),
         None => Ok(()),
     }
-}
-
-/// The first two thirds to learn from, the last to measure on: neighbours in a recording stay together. With few
-/// queries nothing is learned from them, and all of them are used to measure.
-fn split(queries: &Matrix) -> (Option<Matrix>, Matrix) {
-    const FEW: usize = 64;
-    if queries.rows() < FEW {
-        return (None, queries.clone());
-    }
-    let first = queries.rows() * 2 / 3;
-    let part = |data: &[f32]| Matrix::new(data.to_vec(), queries.cols()).expect("whole rows");
-    let (learn, hold) = queries.data().split_at(first * queries.cols());
-    (Some(part(learn)), part(hold))
-}
-
-/// Rows in the place of queries: evenly taken, less those so large that no model would take them for a query.
-fn stand_ins(weights: &Matrix, seed: u64) -> Matrix {
-    const COUNT: usize = 500;
-    let step = (weights.rows() / COUNT).max(1);
-    let first = seed as usize % step;
-    let norm = |row: usize| linear::dot(weights.row(row), weights.row(row)).sqrt();
-    let largest = (0..weights.rows()).map(norm).fold(0.0, f32::max);
-    let small = |&row: &usize| norm(row) * largest < crate::rows::SCORE_LIMIT * 0.9;
-    let picked = (first..weights.rows()).step_by(step).filter(small).take(COUNT);
-    let data: Vec<f32> = picked.flat_map(|row| weights.row(row)).copied().collect();
-    let nothing = vec![0.0; weights.cols()];
-    Matrix::new(if data.is_empty() { nothing } else { data }, weights.cols()).expect("whole rows")
 }

@@ -73,6 +73,6 @@ fn fit(Moments { mut mean, variance }: Moments, span: &Span) -> NodeFit {
         bias: bias + (span.rows as f32).ln(),
         variance,
         rows: span.rows,
-        gain: NodeFit::gain_of_moments(variance, span),
+        gain: NodeFit::gain(variance, span),
     }
 }

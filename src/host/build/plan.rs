@@ -1,5 +1,7 @@
 //! What can be chosen, and what is asked for.
 
+use super::predict::Correction;
+
 /// The choices that shape an index.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Plan {
@@ -9,16 +11,29 @@ pub struct Plan {
     pub branching: usize,
     /// Rows of a leaf.
     pub leaf: usize,
-    /// Whether the nodes' predictions are corrected by what the queries teach.
-    pub learn: bool,
+    /// How far the nodes' predictions follow what the queries teach.
+    pub correction: Correction,
     /// Links of a row.
     pub links: usize,
+    /// Whether half of the links are rows that were high together for the queries. The others are nearest neighbours.
+    pub joint_links: bool,
 }
 
 impl Default for Plan {
     /// What is used without calibration queries.
     fn default() -> Self {
-        Self { blend: 0.0, branching: 32, leaf: 16, learn: false, links: 6 }
+        Self { blend: 0.0, branching: 32, leaf: 16, correction: Correction::None, links: 6, joint_links: false }
+    }
+}
+
+impl Plan {
+    /// What is tried first with calibration queries.
+    pub const TAUGHT: Self =
+        Self { blend: 0.125, branching: 32, leaf: 16, correction: Correction::Full, links: 8, joint_links: true };
+
+    /// Whether the trees of both are the same.
+    pub(super) fn has_the_tree_of(&self, other: &Self) -> bool {
+        (self.blend, self.branching, self.leaf) == (other.blend, other.branching, other.leaf)
     }
 }
 
@@ -29,17 +44,19 @@ const LARGE: usize = 100_000;
 const SHAPES: [(usize, usize); 6] = [(8, 8), (16, 16), (32, 16), (32, 32), (64, 16), (64, 32)];
 /// The top of the tree may take this part of the work.
 const TOP_SHARE: f32 = 0.25;
-/// Shapes that are tried: the widest that the work allows. Narrower ones were not better, and the more are tried, the more
-/// often the luck of the queries chooses.
+/// Shapes that are tried: the widest that the work allows. The more are tried, the more often the luck of the queries
+/// chooses.
 const TRIED: usize = 2;
 
 /// What a model is built for.
 #[derive(Clone, Debug)]
 pub struct Targets {
-    /// Mean work to aim for, as a share of N.
+    /// The most mean work, as a share of N.
     pub work: f32,
     /// The hard cap, as a share of N.
     pub cap: f32,
+    /// The share of calibration queries that may be taken for none of the classes.
+    pub reject: f32,
     /// The seed of everything that is random.
     pub seed: u64,
     /// The plans to try; a built-in list if there are none.
@@ -48,27 +65,32 @@ pub struct Targets {
 
 impl Default for Targets {
     fn default() -> Self {
-        Self { work: 0.04, cap: 0.16, seed: 1, plans: Vec::new() }
+        Self { work: 0.04, cap: 0.16, reject: 0.01, seed: 1, plans: Vec::new() }
     }
 }
 
 impl Targets {
+    /// The plans to try, those with the same tree one behind the other, what is best most often first.
     pub(crate) fn plans(&self, calibrated: bool, rows: usize) -> Vec<Plan> {
         if !self.plans.is_empty() {
             return self.plans.clone();
         }
-        if !calibrated {
-            return vec![Plan::default()];
-        }
         let top = TOP_SHARE * self.work * rows as f32;
         let fitting = SHAPES.iter().filter(|shape| shape.0 as f32 <= top).count().max(1);
+        if !calibrated {
+            let (branching, leaf) = SHAPES[..fitting.min(3)][fitting.min(3) - 1];
+            return vec![Plan { branching, leaf, ..Plan::default() }];
+        }
         // Trying takes as long as building: a large layer gets the few plans that are best most often.
-        let blends: &[f32] = if rows > LARGE { &[0.25] } else { &[0.125, 0.25] };
+        let blends: &[f32] = if rows > LARGE { &[0.125] } else { &[0.125, 0.25, 0.0] };
         let shapes = &SHAPES[fitting.saturating_sub(TRIED)..fitting];
         let mut plans = Vec::new();
         for &blend in blends {
-            for &(branching, leaf) in shapes {
-                plans.push(Plan { blend, branching, leaf, learn: true, links: 8 });
+            // That queries have no say in the metric is tried with one shape.
+            for &(branching, leaf) in if blend == 0.0 { &shapes[shapes.len() - 1..] } else { shapes } {
+                for correction in [Correction::Full, Correction::Shrunk, Correction::None] {
+                    plans.push(Plan { blend, branching, leaf, correction, ..Plan::TAUGHT });
+                }
             }
         }
         plans

@@ -3,8 +3,13 @@
 //! For node and query the true log-mass T is known on the calibration queries. The moments predict
 //! `ln n + m + σ²/2` (frozen where need be). The residual is fitted by ridge on the whitened query,
 //! `T − prediction ≈ θ₀ + θ·x(q)`, one solve for all nodes since they share the design matrix. Being linear in q, the
-//! correction goes into the node's vector and bias: it costs nothing at query time. What is left of the residual
-//! adds half its variance, since the mean of exp is wanted, not exp of the mean.
+//! correction goes into the node's vector and bias: it costs nothing at query time.
+//!
+//! How much of it is worth having for classes that no query showed is found by leaving classes out: the queries are parted
+//! into folds so that those with the same best class stay together, and each fold is predicted by what the others teach.
+//! The share of the correction that fits these predictions best is the one that can be trusted ([`Correction::Shrunk`]).
+
+use core::ops::Range;
 
 use nalgebra::DMatrix;
 use rayon::prelude::*;
@@ -30,16 +35,53 @@ pub struct NodeFit {
 }
 
 impl NodeFit {
-    /// Without queries to learn from: the mean of n exponentials of a Gaussian has a relative variance of
-    /// (exp σ² − 1)/n.
-    pub(super) fn gain_of_moments(variance: f32, span: &Span) -> f32 {
-        gain((variance.min(4.0).exp_m1() / span.rows as f32).min(1.0), cost(span))
+    /// Opening a node takes its error out of the sum: mass²·(relative variance of the mass) of squared error, for its cost.
+    /// The node with the largest ratio comes first; in logarithms, and for the root of it, that is mass + gain. The mean
+    /// of n exponentials of a Gaussian has a relative variance of (exp σ² − 1)/n. What a correction leaves unexplained
+    /// is no better measure: it is small on the many queries to which the node does not matter.
+    pub(super) fn gain(variance: f32, span: &Span) -> f32 {
+        let relative = (variance.min(4.0).exp_m1() / span.rows as f32).clamp(1e-4, 1.0);
+        0.5 * (relative / cost(span).max(1) as f32).ln()
     }
 }
 
-/// What the queries teach.
+/// How far the nodes' predictions follow what the queries teach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Correction {
+    /// Not at all.
+    None,
+    /// As far as it holds for classes that were left out.
+    Shrunk,
+    /// All the way.
+    Full,
+}
+
+/// What the queries teach about one node.
+#[derive(Clone, Debug)]
+pub struct Learned {
+    slope: Vec<f32>,
+    offset: f32,
+    /// The share that holds for classes that were left out.
+    holds: f32,
+}
+
+impl Learned {
+    /// Moves a prediction.
+    pub fn correct(&self, node: &mut NodeFit, correction: Correction) {
+        let share = match correction {
+            Correction::None => return,
+            Correction::Shrunk => self.holds,
+            Correction::Full => 1.0,
+        };
+        node.bias += share * self.offset;
+        node.vector.iter_mut().zip(&self.slope).for_each(|(w, s)| *w += share * s);
+    }
+}
+
+/// The queries, prepared to learn from.
 pub struct Lesson {
-    /// The queries with a one behind each.
+    /// The queries with a one behind each, fold by fold.
     queries: Matrix,
     /// F(q) of each query.
     spreads: Vec<f32>,
@@ -47,6 +89,8 @@ pub struct Lesson {
     features: Vec<f32>,
     /// (XᵀX + λ)⁻¹.
     inverse: Vec<f32>,
+    /// Each fold, and the same inverse of all queries but these.
+    folds: Vec<(Range<usize>, Vec<f32>)>,
     /// Whitening, dim × dim.
     whiten: Vec<f32>,
     mean: Vec<f32>,
@@ -56,13 +100,17 @@ pub struct Lesson {
 const RIDGE: f64 = 0.03;
 /// Directions in which queries vary less than this share of the mean are not taken at their word.
 const WHITEN_FLOOR: f64 = 0.02;
-/// No residual adds more than this to a log-mass.
-const MOST_RESIDUAL: f32 = 0.5;
+/// Parts into which the classes are divided, to be left out in turn.
+const FOLDS: usize = 6;
 
 impl Lesson {
-    /// Prepares the queries for fitting.
-    pub fn new(queries: &Matrix, function: &SpreadFunction) -> Option<Self> {
+    /// Prepares the queries for fitting; `best` is the best class of each.
+    pub fn new(queries: &Matrix, best: &[u32], function: &SpreadFunction) -> Option<Self> {
         let (m, d) = (queries.rows(), queries.cols());
+        let fold = |query: usize| (u64::from(best[query]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % FOLDS;
+        let mut order: Vec<usize> = (0..m).collect();
+        order.sort_by_key(|&query| fold(query));
+        let queries = Matrix::new(order.iter().flat_map(|&query| queries.row(query)).copied().collect(), d)?;
         let mean: Vec<f32> = (0..d).map(|j| queries.iter().map(|q| q[j]).sum::<f32>() / m as f32).collect();
         let centred: Vec<f32> = queries.iter().flat_map(|q| q.iter().zip(&mean).map(|(x, mean)| x - mean)).collect();
         let centred = Matrix::new(centred, d)?;
@@ -71,55 +119,89 @@ impl Lesson {
         let whiten = linear::power(&(covariance + DMatrix::identity(d, d) * lift.max(f64::MIN_POSITIVE)), -0.5);
         let white = Matrix::new(linear::times(centred.data(), &whiten, d), d)?;
         let features: Vec<f32> = white.iter().flat_map(|x| [1.0].into_iter().chain(x.iter().copied())).collect();
-        let p = d + 1;
-        let gram = linear::transposed_times(&features, p, &features, p);
-        let mut gram = DMatrix::from_fn(p, p, |i, j| f64::from(gram[i * p + j]));
-        for i in 1..p {
-            gram[(i, i)] += RIDGE * m as f64;
+        let all = gram(&features, d + 1);
+        let mut folds = Vec::new();
+        for part in order.chunk_by(|&a, &b| fold(a) == fold(b)) {
+            let first = folds.last().map_or(0, |(range, _): &(Range<usize>, _)| range.end);
+            let range = first..first + part.len();
+            let own = gram(&features[range.start * (d + 1)..range.end * (d + 1)], d + 1);
+            folds.push((range, inverse(&all - own, m - part.len())?));
         }
-        let inverse = gram.cholesky()?.inverse();
-        let inverse = (0..p * p).map(|at| inverse[(at / p, at % p)] as f32).collect();
-        let spreads = queries.iter().map(|q| function.value(linear::dot(q, q).sqrt())).collect();
-        Some(Self { queries: linear::with_ones(queries), spreads, features, inverse, whiten, mean })
+        Some(Self {
+            spreads: queries.iter().map(|q| function.value(linear::dot(q, q).sqrt())).collect(),
+            queries: linear::with_ones(&queries),
+            inverse: inverse(all, m)?,
+            features,
+            folds,
+            whiten,
+            mean,
+        })
     }
 
-    /// Corrects a family of nodes: `masses` are their true log-masses, a column for each node.
-    fn correct(&self, family: &mut [NodeFit], masses: &[f32], costs: &[usize]) {
+    /// What there is to learn about a family of nodes: `masses` are their true log-masses, a column for each node.
+    fn learn(&self, family: &[NodeFit], masses: &[f32]) -> Vec<Learned> {
         let (k, d, p) = (family.len(), self.mean.len(), self.mean.len() + 1);
         let vectors: Vec<f32> =
             family.iter().flat_map(|node| node.vector.iter().chain([&node.bias])).copied().collect();
         let mut residual = linear::times_transposed(self.queries.data(), &vectors, p);
         for (q, line) in residual.chunks_exact_mut(k).enumerate() {
-            for (j, (value, node)) in line.iter_mut().zip(family.iter()).enumerate() {
+            for (j, (value, node)) in line.iter_mut().zip(family).enumerate() {
                 let moments = *value + spread(node, self.spreads[q]);
                 *value = masses[q * k + j] - moments;
             }
         }
         let products = linear::transposed_times(&self.features, p, &residual, k);
         let theta = linear::times(&self.inverse, &products, p);
-        let fitted = linear::times(&self.features, &theta, p);
-        for (j, node) in family.iter_mut().enumerate() {
-            let left = |q: usize| residual[q * k + j] - fitted[q * k + j];
-            let squares: f32 = (0..self.spreads.len()).map(|q| left(q) * left(q)).sum();
-            node.gain = gain(squares / self.spreads.len() as f32, costs[j]);
-            let lift = (0.5 * squares / self.spreads.len() as f32).min(MOST_RESIDUAL);
+        let left_out = self.left_out(&products, &residual, k);
+        let learned = |j: usize| {
+            let column = |list: &'_ [f32], q: usize| list[q * k + j];
+            let (mut agree, mut size) = (0.0, 0.0);
+            for q in 0..self.spreads.len() {
+                let guess = column(&left_out, q);
+                agree += guess * column(&residual, q);
+                size += guess * guess;
+            }
             let slope: Vec<f32> =
                 (0..d).map(|i| (0..d).map(|c| self.whiten[i * d + c] * theta[(c + 1) * k + j]).sum::<f32>()).collect();
-            node.bias += theta[j] - linear::dot(&slope, &self.mean) + lift;
-            node.vector.iter_mut().zip(&slope).for_each(|(w, s)| *w += s);
-        }
+            let offset = theta[j] - linear::dot(&slope, &self.mean);
+            Learned { slope, offset, holds: if size > 0.0 { (agree / size).clamp(0.0, 1.0) } else { 0.0 } }
+        };
+        (0..k).map(learned).collect()
     }
+
+    /// What is predicted of each query's residuals by the queries of the other folds.
+    fn left_out(&self, products: &[f32], residual: &[f32], k: usize) -> Vec<f32> {
+        let p = self.mean.len() + 1;
+        let mut predicted = Vec::with_capacity(residual.len());
+        for (range, inverse) in &self.folds {
+            let features = &self.features[range.start * p..range.end * p];
+            let own = linear::transposed_times(features, p, &residual[range.start * k..range.end * k], k);
+            let others: Vec<f32> = products.iter().zip(own).map(|(all, own)| all - own).collect();
+            predicted.extend(linear::times(features, &linear::times(inverse, &others, p), p));
+        }
+        predicted
+    }
+}
+
+/// XᵀX.
+fn gram(features: &[f32], p: usize) -> DMatrix<f64> {
+    let gram = linear::transposed_times(features, p, features, p);
+    DMatrix::from_fn(p, p, |i, j| f64::from(gram[i * p + j]))
+}
+
+/// (XᵀX + λ)⁻¹; the constant is not penalised.
+fn inverse(mut gram: DMatrix<f64>, queries: usize) -> Option<Vec<f32>> {
+    let p = gram.nrows();
+    for i in 1..p {
+        gram[(i, i)] += RIDGE * queries as f64;
+    }
+    let inverse = gram.cholesky()?.inverse();
+    Some((0..p * p).map(|at| inverse[(at / p, at % p)] as f32).collect())
 }
 
 /// Dot products that opening a node takes.
 fn cost(span: &Span) -> usize {
     if span.is_leaf() { span.rows } else { span.children }
-}
-
-/// Opening a node takes its error out of the sum: mass²·(variance of the log-mass) of squared error, for its cost.
-/// The node with the largest ratio comes first; in logarithms, and for the root of it, that is mass + gain.
-fn gain(variance: f32, cost: usize) -> f32 {
-    0.5 * (variance.max(1e-4) / cost.max(1) as f32).ln()
 }
 
 /// σ²/2 or its frozen form, on top of ln n + m.
@@ -128,23 +210,19 @@ fn spread(node: &NodeFit, value: f32) -> f32 {
     if half <= count { half } else { 2.0 * (half * count).sqrt() - count }
 }
 
-/// Corrects all nodes by what the queries teach.
-pub fn learn(rows: &QuantisedRows, hierarchy: &Hierarchy, lesson: &Lesson, fits: &mut [NodeFit]) {
-    let tops: Vec<Vec<(usize, NodeFit)>> = (0..hierarchy.top)
+/// What the queries teach about all nodes.
+pub fn learn(rows: &QuantisedRows, hierarchy: &Hierarchy, lesson: &Lesson, fits: &[NodeFit]) -> Vec<Learned> {
+    let mut learned: Vec<(usize, Learned)> = (0..hierarchy.top)
         .into_par_iter()
-        .map(|node| {
+        .flat_map_iter(|node| {
             let mut learned = Vec::new();
             let masses = subtree(rows, hierarchy, lesson, fits, node, &mut learned);
-            let mut family = [fits[node].clone()];
-            lesson.correct(&mut family, &masses, &[cost(&hierarchy.spans[node])]);
-            let [fit] = family;
-            learned.push((node, fit));
+            learned.extend(lesson.learn(&fits[node..=node], &masses).pop().map(|own| (node, own)));
             learned
         })
         .collect();
-    for (node, fit) in tops.into_iter().flatten() {
-        fits[node] = fit;
-    }
+    learned.sort_by_key(|&(node, _)| node);
+    learned.into_iter().map(|(_, learned)| learned).collect()
 }
 
 /// The true log-masses of a node; what is learned about the nodes below it goes to `learned`. The recursion is as deep
@@ -155,7 +233,7 @@ fn subtree(
     lesson: &Lesson,
     fits: &[NodeFit],
     node: usize,
-    learned: &mut Vec<(usize, NodeFit)>,
+    learned: &mut Vec<(usize, Learned)>,
 ) -> Vec<f32> {
     let span = hierarchy.spans[node];
     if span.is_leaf() {
@@ -170,9 +248,6 @@ fn subtree(
         let column = subtree(rows, hierarchy, lesson, fits, child, learned);
         column.iter().enumerate().for_each(|(q, &mass)| masses[q * span.children + j] = mass);
     }
-    let mut family: Vec<NodeFit> = fits[children.clone()].to_vec();
-    let costs: Vec<usize> = children.clone().map(|child| cost(&hierarchy.spans[child])).collect();
-    lesson.correct(&mut family, &masses, &costs);
-    learned.extend(children.zip(family));
+    learned.extend(children.clone().zip(lesson.learn(&fits[children], &masses)));
     masses.chunks_exact(span.children).map(linear::log_sum_exp).collect()
 }

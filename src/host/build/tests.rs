@@ -2,7 +2,10 @@ use nalgebra::DMatrix;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
+use super::hierarchy::Hierarchy;
+use super::metric::Metric;
 use super::*;
+use crate::host::quantise::{Compensation, QuantisedRows};
 
 fn noise(n: usize, seed: u64) -> Vec<f32> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
@@ -91,19 +94,48 @@ fn moments_of_inner_nodes_are_those_of_their_rows() {
     }
 }
 
+/// The mean error of a plan where everything is prediction but the first leaf.
+fn error_of(weights: &Matrix, biases: &[f32], queries: &Matrix, correction: Correction) -> f32 {
+    let source = Source::new(weights, biases, Some(queries));
+    let parts = Parts::new(weights, Some(queries), 1);
+    let plan = Plan { branching: 8, correction, links: 0, ..Plan::TAUGHT };
+    let grown = Grown::new(&source, &plan, queries, 1);
+    let taught = parts.learn.as_ref().map(|learn| Taught::new(&source, learn, 1)).expect("enough queries");
+    let learned = grown.learn(&taught);
+    let index = grown.index(&plan, learned.as_deref(), Some(&taught), &grown.nearest(1));
+    let targets = Targets { work: 0.0, cap: 0.0, ..Targets::default() };
+    Judge::new(&targets, &parts.tune, None, weights.rows()).try_once(&index, &plan).expect("valid").result.error
+}
+
 #[test]
 fn what_queries_teach_holds_for_other_queries() {
     let (weights, biases, queries) = layer(600, 6, 900);
-    let (learn, hold) = split(&queries);
-    let source = Source::new(&weights, &biases, Some(&queries));
-    let error = |learned: bool| {
-        let plan = Plan { blend: 0.25, branching: 8, leaf: 16, learn: learned, links: 0 };
-        let index = Index::build(&source, &plan, learn.as_ref(), &hold, 1);
-        // With a budget for the top only, everything is prediction.
-        let targets = Targets { work: 0.0, cap: 0.0, ..Targets::default() };
-        tune::trials(&index, &plan, &targets, &hold).expect("valid")[0].result.error
-    };
-    assert!(error(true) < 0.7 * error(false), "{} {}", error(true), error(false));
+    let error = |correction| error_of(&weights, &biases, &queries, correction);
+    let (full, shrunk, none) = (error(Correction::Full), error(Correction::Shrunk), error(Correction::None));
+    assert!(full < 0.8 * none && shrunk < 0.8 * none, "{full} {shrunk} {none}");
+}
+
+#[test]
+fn few_queries_in_many_dimensions_teach_little_and_are_shrunk() {
+    let (weights, biases, queries) = layer(600, 120, 200);
+    let error = |correction| error_of(&weights, &biases, &queries, correction);
+    let (full, shrunk) = (error(Correction::Full), error(Correction::Shrunk));
+    assert!(shrunk < full, "{shrunk} {full}");
+}
+
+#[test]
+fn the_least_cap_is_the_costliest_way_down() {
+    let (weights, _, _) = layer(1000, 7, 1);
+    let hierarchy = Hierarchy::build(&weights, 8, 16, 5);
+    let mut worst = 0;
+    for leaf in hierarchy.spans.iter().filter(|span| span.is_leaf()) {
+        let above = |span: &&crate::tree::Span| {
+            !span.is_leaf() && (span.first_row..span.first_row + span.rows).contains(&leaf.first_row)
+        };
+        let way: usize = hierarchy.spans.iter().filter(above).map(|span| span.children).sum();
+        worst = worst.max(way + leaf.rows);
+    }
+    assert_eq!(hierarchy.least_cap(), hierarchy.top + worst);
 }
 
 #[test]
@@ -128,9 +160,10 @@ fn links_are_other_rows_each_once() {
     let rows = quantised(&weights, &biases, None);
     let metric = Metric::new(None, 0.0);
     let hierarchy = Hierarchy::build(&metric.all(&rows), 8, 8, 2);
-    let rows = rows.reordered(&hierarchy.order);
-    for queries in [None, Some(&queries)] {
-        let links = links::links(&rows, &metric, &hierarchy, queries, 6);
+    let near = links::nearest(&rows, &metric, &hierarchy, 6);
+    let together = links::high_together(&rows, &queries, &links::top_rows(&rows, &queries), 6);
+    for together in [None, Some(&together[..])] {
+        let links = links::links(&hierarchy.order, together, &near, 6);
         assert_eq!(links.len(), 200 * 6);
         for (row, links) in links.chunks(6).enumerate() {
             let mut sorted = links.to_vec();
@@ -152,7 +185,8 @@ fn the_nearest_row_is_linked() {
     let rows = quantised(&weights, &[0.0; 100], None);
     let metric = Metric::new(None, 0.0);
     let hierarchy = Hierarchy::build(&metric.all(&rows), 8, 8, 2);
-    let links = links::links(&rows.reordered(&hierarchy.order), &metric, &hierarchy, None, 3);
+    let near = links::nearest(&rows, &metric, &hierarchy, 3);
+    let links = links::links(&hierarchy.order, None, &near, 3);
     let place = |point: u32| hierarchy.order.iter().position(|&p| p == point).expect("a row");
     assert_eq!(links[place(3) * 3] as usize, place(50));
     assert_eq!(links[place(50) * 3] as usize, place(3));

@@ -7,7 +7,7 @@ mod request;
 pub use error::MakeError;
 pub use request::{Knobs, Request};
 
-use crate::host::build::{Built, Plan, Stage, Targets, TrialResult, build};
+use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, build};
 use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
 use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::kernels::ROW_ALIGN;
@@ -41,10 +41,8 @@ pub enum Step {
 pub struct Made {
     /// The file.
     pub model: ModelBuf,
-    /// The shape of its index.
-    pub plan: Plan,
-    /// What the tuning showed.
-    pub expected: TrialResult,
+    /// The index that it has, or why it has none.
+    pub index: Result<Chosen, NoIndex>,
     /// What queries that nothing was tuned on showed, if there were any.
     pub report: Option<Report>,
     /// What scores were divided by.
@@ -87,9 +85,9 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
     if let Some(report) = &mut report {
         report.model.temperature = temperature;
     }
-    let Built { model, plan, expected, .. } = built;
+    let Built { model, index, .. } = built;
     let model = finish(model, temperature, request.names, report.as_ref())?;
-    Ok(Made { model, plan, expected, report, temperature })
+    Ok(Made { model, index, report, temperature })
 }
 
 fn check(request: &Request<'_>) -> Result<(), MakeError> {
@@ -187,10 +185,10 @@ impl Maker<'_> {
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
         let size = self.size(&built)?;
-        if size <= limit {
-            return Ok(built);
-        }
-        let plan = built.plan;
+        let plan = match &built.index {
+            Ok(chosen) if size > limit => chosen.plan,
+            _ => return Ok(built),
+        };
         let model = built.model.model();
         let links =
             model.sections().filter(|&(kind, _)| kind == Section::Links.kind()).map(|(_, len)| len).sum::<usize>();
@@ -236,30 +234,37 @@ impl Maker<'_> {
         limit: f32,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
+        let Ok(Chosen { plan, .. }) = built.index else {
+            // All rows are scored: there is no error.
+            return Ok(built);
+        };
         let work = |step: usize| (LEAST_WORK * 2.0_f32.powf(step as f32 / 2.0)).min(1.0);
+        let error = |built: &Built| built.index.as_ref().map_or(0.0, |chosen| chosen.expected.error);
         let ratio = (targets.cap / targets.work).max(1.0);
         let mut tries = |step: usize| {
             let work = work(step);
-            let targets = Targets { work, cap: (work * ratio).min(1.0), plans: vec![built.plan], ..targets.clone() };
+            let targets = Targets { work, cap: (work * ratio).min(1.0), plans: vec![plan], ..targets.clone() };
             self.build(&targets, &mut |stage| progress(Step::Work(work, stage)))
         };
         let (mut low, mut high) = (0, STEPS);
         let mut best: Option<Built> = None;
         while low < high {
             let middle = (low + high) / 2;
-            let tried = tries(middle)?;
-            if tried.expected.error <= limit {
-                high = middle;
-                best = Some(tried);
-            } else {
-                low = middle + 1;
+            match tries(middle) {
+                Ok(tried) if error(&tried) <= limit => {
+                    high = middle;
+                    best = Some(tried);
+                }
+                // Too little work for a search is too little for the limit.
+                Ok(_) | Err(MakeError::Build(BuildError::Work { .. })) => low = middle + 1,
+                Err(error) => return Err(error),
             }
         }
         match best {
             Some(best) => Ok(best),
             None => {
                 let tried = tries(STEPS)?;
-                let reached = tried.expected.error;
+                let reached = error(&tried);
                 if reached <= limit { Ok(tried) } else { Err(MakeError::Error { limit, reached, work: work(STEPS) }) }
             }
         }

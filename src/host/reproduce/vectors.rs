@@ -14,7 +14,7 @@ use crate::host::{Matrix, linear};
 use crate::model::ModelBuf;
 
 /// What an index over the vectors is built as: one plan, because trying many takes long with this many rows.
-const PLAN: Plan = Plan { blend: 0.25, branching: 16, leaf: 16, learn: true, links: 8 };
+const PLAN: Plan = Plan { blend: 0.25, branching: 16, ..Plan::TAUGHT };
 /// The work that it is tuned for, as a share of N.
 pub const TUNED_FOR: f32 = 0.02;
 /// The most vectors that it is tuned on.
@@ -91,7 +91,7 @@ impl Vectors {
     /// [`ReproduceError::Build`].
     pub fn model(&self, seed: u64) -> Result<ModelBuf, ReproduceError> {
         let biases = vec![0.0; self.rows.rows()];
-        let targets = Targets { work: TUNED_FOR, cap: TUNED_FOR, seed, plans: vec![PLAN] };
+        let targets = Targets { work: TUNED_FOR, cap: TUNED_FOR, seed, plans: vec![PLAN], ..Targets::default() };
         Ok(build(&self.rows, &biases, Some(&self.calibration()), &targets, &mut |_| {})?.model)
     }
 }

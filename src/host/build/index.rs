@@ -1,0 +1,145 @@
+//! An index in the making: a tree is grown once, and what queries teach is laid over it in several ways.
+
+use nalgebra::DMatrix;
+
+use super::assemble::{self, BoundsOf, Parts};
+use super::hierarchy::Hierarchy;
+use super::metric::Metric;
+use super::predict::{Learned, Lesson, NodeFit};
+use super::{Plan, bounds, links, moments, predict, spread_function};
+use crate::host::quantise::{self, Compensation, QuantisedRows};
+use crate::host::{BuildError, Matrix, linear};
+use crate::model::{ModelBuf, Settings};
+use crate::tree::SpreadFunction;
+
+/// The layer as it will be in the file, before any order, and what the queries say about all of it.
+pub struct Source {
+    pub rows: QuantisedRows,
+    moment: Option<DMatrix<f64>>,
+    compensation: Option<Compensation>,
+}
+
+impl Source {
+    pub fn new(weights: &Matrix, biases: &[f32], calibration: Option<&Matrix>) -> Self {
+        let moment = calibration.map(|queries| linear::second_moment(&linear::with_ones(queries)));
+        let compensation = moment.as_ref().and_then(Compensation::new);
+        // Two bits of room: the vectors of the nodes may be larger than any row.
+        let exponent = quantise::scale_exponent(quantise::peak(weights.data())) + 2;
+        let rows = QuantisedRows::round(weights, biases, exponent, compensation.as_ref());
+        Self { rows, moment, compensation }
+    }
+}
+
+/// Queries to learn from, and what the layer makes of them.
+pub struct Taught<'a> {
+    pub queries: &'a Matrix,
+    /// The best rows of each query, in the order of the classes.
+    tops: Vec<Vec<u32>>,
+    /// For each class those that are high together with it.
+    together: Vec<Vec<u32>>,
+}
+
+impl<'a> Taught<'a> {
+    pub fn new(source: &Source, queries: &'a Matrix, links: usize) -> Self {
+        let tops = links::top_rows(&source.rows, queries);
+        let together = links::high_together(&source.rows, queries, &tops, links);
+        Self { queries, tops, together }
+    }
+
+    /// The best class of each query.
+    pub fn best(&self) -> Vec<u32> {
+        self.tops.iter().map(|top| top[0]).collect()
+    }
+}
+
+/// A tree and the moments of its nodes.
+pub struct Grown<'a> {
+    source: &'a Source,
+    pub hierarchy: Hierarchy,
+    metric: Metric,
+    rows: QuantisedRows,
+    moments: Vec<NodeFit>,
+    spread_function: (f32, f32),
+}
+
+impl<'a> Grown<'a> {
+    /// `like` are queries as they will come.
+    pub fn new(source: &'a Source, plan: &Plan, like: &Matrix, seed: u64) -> Self {
+        let metric = Metric::new(source.moment.as_ref(), plan.blend);
+        let hierarchy = Hierarchy::build(&metric.all(&source.rows), plan.branching, plan.leaf, seed);
+        let rows = source.rows.reordered(&hierarchy.order);
+        let moment = source.moment.clone().unwrap_or_else(|| linear::second_moment(&linear::with_ones(like)));
+        let moments = moments::moments(&rows, &hierarchy, &moment);
+        let spread_function = spread_function::fit(&rows, &hierarchy, &moments, like);
+        Self { source, hierarchy, metric, rows, moments, spread_function }
+    }
+
+    /// What the queries teach about the nodes.
+    pub fn learn(&self, taught: &Taught<'_>) -> Option<Vec<Learned>> {
+        let (constant, slope) = self.spread_function;
+        let function = SpreadFunction { constant, slope, curve_exponent: 0, frozen_exponent: 0 };
+        let lesson = Lesson::new(taught.queries, &taught.best(), &function)?;
+        Some(predict::learn(&self.rows, &self.hierarchy, &lesson, &self.moments))
+    }
+
+    /// The nearest rows of each, in the order of the classes.
+    pub fn nearest(&self, links: usize) -> Vec<Vec<u32>> {
+        links::nearest(&self.source.rows, &self.metric, &self.hierarchy, links)
+    }
+
+    /// The tree with a plan's corrections and links.
+    pub fn index<'g>(
+        &'g self,
+        plan: &Plan,
+        learned: Option<&[Learned]>,
+        taught: Option<&Taught<'_>>,
+        near: &[Vec<u32>],
+    ) -> Index<'g> {
+        let mut fits = self.moments.clone();
+        for (fit, learned) in fits.iter_mut().zip(learned.unwrap_or(&[])) {
+            learned.correct(fit, plan.correction);
+        }
+        let together = taught.filter(|_| plan.joint_links).map(|taught| &taught.together[..]);
+        Index { grown: self, fits, links: links::links(&self.hierarchy.order, together, near, plan.links) }
+    }
+}
+
+/// An index without settings.
+pub struct Index<'g> {
+    grown: &'g Grown<'g>,
+    fits: Vec<NodeFit>,
+    links: Vec<u32>,
+}
+
+impl Index<'_> {
+    /// The least cap of a search that is sure to score a row.
+    pub fn least_cap(&self) -> u32 {
+        self.grown.hierarchy.least_cap() as u32
+    }
+
+    /// The finished file.
+    pub fn assemble(&self, settings: Settings) -> Result<ModelBuf, BuildError> {
+        let Grown { hierarchy, rows, .. } = self.grown;
+        self.with_bounds(settings, Some(&|nodes| bounds::bounds(rows, hierarchy, nodes)))
+    }
+
+    /// A file to try: it answers in the same way, and lacks what takes long to compute.
+    pub fn draft(&self, settings: Settings) -> Result<ModelBuf, BuildError> {
+        self.with_bounds(settings, None)
+    }
+
+    fn with_bounds(&self, settings: Settings, bounds: Option<BoundsOf<'_>>) -> Result<ModelBuf, BuildError> {
+        let Grown { source, hierarchy, rows, spread_function, .. } = self.grown;
+        assemble::assemble(&Parts {
+            bounds,
+            rows,
+            order: &hierarchy.order,
+            hierarchy,
+            fits: &self.fits,
+            spread_function: *spread_function,
+            compensation: source.compensation.as_ref(),
+            links: &self.links,
+            settings,
+        })
+    }
+}
