@@ -91,7 +91,7 @@ impl<'m> Classifier<'m> {
             z.add_sum(&fields.far);
             z
         });
-        let prediction = Prediction::estimated(&list, z, &fields, &self.settings);
+        let prediction = Prediction::estimated(&list, z, &fields, &self.model, query);
         debug!("{} row-equivalents; {} of Z predicted", prediction.work.row_equivalents(), prediction.far_share);
         prediction
     }

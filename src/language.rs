@@ -96,7 +96,8 @@ impl<'a> Context<'a> {
         let mut sums = [0.0; WIDTH];
         for (&word, weights) in words.iter().zip(self.weights.chunks_exact(WIDTH.max(1))) {
             let row = model.row_of_class(word).ok_or(Error::NoSuchClass)?;
-            let scale = model.row_scale(row);
+            // Rows are stored at the temperature of the answers, and are inputs without it.
+            let scale = model.row_scale(row) * model.settings().map_or(1.0, |settings| settings.temperature);
             let mut values = [0.0; DIM];
             values.iter_mut().zip(model.rows().weights(row)).for_each(|(value, w)| *value = f32::from(w) * scale);
             for (sums, weights) in sums.chunks_exact_mut(DIM.max(1)).zip(weights.chunks_exact(DIM.max(1))) {

@@ -17,10 +17,22 @@ pub struct ZhatClass {
     pub id: u32,
     /// Its probability.
     pub p: f32,
-    /// The lower end of the 95 % interval around it.
+    /// The lower end of the 95 % interval around it; zero where there is none.
     pub lower: f32,
-    /// The upper end.
+    /// The upper end; one where there is none.
     pub upper: f32,
+}
+
+/// Yes, no, or that the model was built with too few queries to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum ZhatAnswer {
+    /// No.
+    No = 0,
+    /// Yes.
+    Yes = 1,
+    /// The model does not say.
+    Unknown = 2,
 }
 
 /// What a query gave beside the top classes, and what it cost.
@@ -29,10 +41,10 @@ pub struct ZhatClass {
 pub struct ZhatResult {
     /// ln Z.
     pub log_z: f32,
-    /// The lower end of the 95 % interval around it.
-    pub log_z_lower: f32,
-    /// The upper end.
-    pub log_z_upper: f32,
+    /// Whether the query is like those that the model was measured with. Only then do the classes have intervals.
+    pub familiar: ZhatAnswer,
+    /// Whether the energy is above the model's threshold for inputs that are none of the classes.
+    pub rejected: ZhatAnswer,
     /// −ln Z: large where the input is like nothing the layer was trained on.
     pub energy: f32,
     /// The share of the probability that was not scored but predicted.
@@ -119,7 +131,7 @@ unsafe fn answer(
     query.set_to(model, values)?;
     let prediction = predict(model, query, memory)?;
     for (place, best) in prediction.top.iter().enumerate() {
-        let (lower, upper) = prediction.interval(best.p);
+        let (lower, upper) = prediction.interval(place).unwrap_or((0.0, 1.0));
         let class = ZhatClass { id: best.class, p: best.p, lower, upper };
         // SAFETY: the caller's promise: there is room for `top_len`, and no prediction has more.
         unsafe { pointers::put(top.wrapping_add(place), class)? };
@@ -128,13 +140,23 @@ unsafe fn answer(
     unsafe { pointers::put(result, ZhatResult::of(&prediction)) }
 }
 
+impl From<Option<bool>> for ZhatAnswer {
+    fn from(answer: Option<bool>) -> Self {
+        match answer {
+            Some(true) => Self::Yes,
+            Some(false) => Self::No,
+            None => Self::Unknown,
+        }
+    }
+}
+
 impl ZhatResult {
     fn of<const K: usize>(prediction: &Prediction<K>) -> Self {
         let log_z = prediction.log_z();
         Self {
             log_z,
-            log_z_lower: log_z - prediction.margin,
-            log_z_upper: log_z + prediction.margin,
+            familiar: prediction.is_familiar().into(),
+            rejected: prediction.is_rejected().into(),
             energy: prediction.energy(),
             far_share: prediction.far_share,
             rows: prediction.work.rows,

@@ -62,6 +62,9 @@ pub struct Build {
     /// The most that the model file may take: 1MiB, 512K, or bytes
     #[arg(long, value_name = "SIZE", value_parser = args::size)]
     flash: Option<usize>,
+    /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = args::share)]
+    reject: f32,
     /// Seed of everything that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -141,7 +144,7 @@ impl Build {
             fit_temperature: self.fit_temperature,
             report: report.as_ref(),
             names: names.as_deref(),
-            targets: Targets { work: self.work, cap, seed: self.seed, ..Targets::default() },
+            targets: Targets { work: self.work, cap, reject: self.reject, seed: self.seed, ..Targets::default() },
             knobs: Knobs {
                 blend: self.blend,
                 branching: self.branching.map(|n| n as usize),
@@ -232,7 +235,13 @@ impl Build {
                 let _ =
                     writeln!(text, "p, best class ±{:.4} mean against the float layer", found.dp_mean.unwrap_or(0.0));
                 let _ = writeln!(text, "recall        {} of the best class", maybe(found.recall_at_1));
-                let _ = writeln!(text, "coverage      {} inside the 95 % interval", maybe(found.coverage95));
+                let _ = writeln!(
+                    text,
+                    "coverage      {} of the float layer's p inside the 95 % interval, {} for classes 2 to 5; {} familiar",
+                    maybe(found.coverage95),
+                    maybe(found.coverage95_others),
+                    maybe(found.familiar)
+                );
                 if let (Some(loss), Some(ece)) = (found.log_loss, found.ece) {
                     let _ = writeln!(text, "labels        log-loss {loss:.4}, calibration error {}", percent(ece));
                 }

@@ -67,15 +67,14 @@ fn side_by_side(model: &Model<'_>, context: &Context<'_>, beginnings: &[String])
         let share = percent(rows as f32 / model.classes() as f32);
         let _ = writeln!(text, "{beginning} …    ({rows} of {} rows, {share})", model.classes());
         let mut table = Table::new(&["  exact", "p", "  estimated", "p", "95 % interval"]);
-        for (a, b) in exact.top.iter().zip(&estimated.top) {
-            let (low, high) = estimated.interval(b.p);
+        for (place, (a, b)) in exact.top.iter().zip(&estimated.top).enumerate() {
             let missed = estimated.top.iter().all(|found| found.class != a.class);
             table.row(vec![
                 format!("  {}{}", name(model, a), if missed { MISSED } else { "" }),
                 format!("{:.4}", a.p),
                 format!("  {}", name(model, b)),
                 format!("{:.4}", b.p),
-                format!("{low:.4} to {high:.4}"),
+                estimated.interval(place).map_or("–".into(), |(low, high)| format!("{low:.4} to {high:.4}")),
             ]);
         }
         let _ = writeln!(text, "{}", table.render());

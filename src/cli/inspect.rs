@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use zhat::host::describe::Description;
 
-use super::output::{Table, bytes, count, percent, print, warnings};
+use super::output::{Table, bytes, count, maybe, percent, print, warnings};
 use super::{Outcome, inputs};
 
 /// Show what is in a model file and what a device needs for it
@@ -81,7 +81,7 @@ fn text(d: &Description) -> String {
             "measured  error {}, recall {}, coverage {}, work {} (at most {}) on {} queries held out",
             percent(m.err_mean),
             percent(m.recall_at_1),
-            percent(m.coverage95),
+            maybe(m.coverage95),
             percent(m.work_mean),
             percent(m.work_max),
             m.queries
@@ -89,13 +89,22 @@ fn text(d: &Description) -> String {
     } else {
         text += "layer     flat or confident? built without queries to tell\n";
     }
-    if let Some(c) = &d.calibration {
-        let _ = writeln!(
-            text,
-            "interval  ln Z ± q·(far share + 0.02), q = {:.4} for 95 %; far field × {:.3}",
-            c.quantiles[3],
-            c.far_factor.exp()
-        );
+    match &d.trust {
+        Some(trust) => {
+            let _ = writeln!(
+                text,
+                "interval  ln p ± q·(far share + 0.05·(1 − p) + 0.001), q = {:.3} for the first class, {:.3} for others; \
+                 measured on {} queries",
+                trust.margins[0], trust.margins[1], trust.queries
+            );
+            let _ = writeln!(
+                text,
+                "reject    above an energy of {:.3}, as {} of the calibration queries are",
+                trust.reject_energy,
+                percent(trust.reject_rate)
+            );
+        }
+        None => text += "interval  none: built with too few queries to measure it\n",
     }
     let needs = &d.needs;
     let _ = writeln!(

@@ -46,6 +46,10 @@ struct Answer {
     log_z: f32,
     work: u32,
     far_share: f32,
+    /// Whether the query is like those of the calibration; `null` if the model can't tell.
+    familiar: Option<bool>,
+    /// Whether its energy says that it is none of the classes; `null` if the model has no threshold.
+    rejected: Option<bool>,
     top: Vec<Class>,
 }
 
@@ -55,8 +59,9 @@ struct Class {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     p: f32,
-    low: f32,
-    high: f32,
+    /// The ends of the 95 % interval; `null` where there is none.
+    low: Option<f32>,
+    high: Option<f32>,
 }
 
 impl QueryArgs {
@@ -98,8 +103,8 @@ impl QueryArgs {
     }
 
     fn answer(&self, model: &Model<'_>, query: usize, found: &Prediction<MOST>) -> Answer {
-        let class = |ranked: &zhat::Ranked| {
-            let (low, high) = found.interval(ranked.p);
+        let class = |(place, ranked): (usize, &zhat::Ranked)| {
+            let (low, high) = found.interval(place).unzip();
             let name = model.names().and_then(|names| names.get(ranked.class as usize)).map(str::to_owned);
             Class { class: ranked.class, name, p: ranked.p, low, high }
         };
@@ -108,7 +113,9 @@ impl QueryArgs {
             log_z: found.log_z(),
             work: found.work.row_equivalents(),
             far_share: found.far_share,
-            top: found.top.iter().take(self.top as usize).map(class).collect(),
+            familiar: found.is_familiar(),
+            rejected: found.is_rejected(),
+            top: found.top.iter().take(self.top as usize).enumerate().map(class).collect(),
         }
     }
 }
@@ -122,9 +129,15 @@ fn text(answer: &Answer, model: &Model<'_>) -> String {
         percent(answer.far_share),
         answer.work
     );
+    if answer.familiar == Some(false) {
+        text += "  not like the calibration queries: the answer may be far off\n";
+    }
+    if answer.rejected == Some(true) {
+        text += "  probably none of the classes: its energy is above the threshold\n";
+    }
     let mut table = Table::new(&["  class", "name", "p", "95 % interval"]);
     for class in &answer.top {
-        let interval = format!("{:.5} to {:.5}", class.low, class.high);
+        let interval = class.low.zip(class.high).map_or("–".into(), |(low, high)| format!("{low:.5} to {high:.5}"));
         let name = class.name.clone().unwrap_or_else(|| "–".into());
         table.row(vec![format!("  {}", class.class), name, format!("{:.5}", class.p), interval]);
     }

@@ -5,7 +5,7 @@ use heapless::Vec;
 use super::moments::NearAndFar;
 use crate::Error;
 use crate::math::{Log2, LogSum, float};
-use crate::model::{Model, Settings};
+use crate::model::{Model, unit};
 use crate::rows::Query;
 use crate::search::{Candidate, Work};
 
@@ -30,24 +30,30 @@ pub struct Prediction<const K: usize> {
     pub work: Work,
     /// The share of the probability that was not scored but predicted.
     pub far_share: f32,
-    /// The interval's half width in ln Z, for 95 % of the queries; zero where the answer is exact.
-    pub margin: f32,
+    trusted: Trusted,
     z: LogSum,
     frontier_words: u32,
 }
 
 impl<const K: usize> Prediction<K> {
-    pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work) -> Self {
-        Self { top: ranked(top, &z), work, far_share: 0.0, margin: 0.0, z, frontier_words: 0 }
+    pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work, model: &Model<'_>, query: &Query) -> Self {
+        let trusted = Trusted::of(model, query, z.ln(), None);
+        Self { top: ranked(top, &z), work, far_share: 0.0, trusted, z, frontier_words: 0 }
     }
 
-    pub(crate) fn estimated(top: &[Candidate], z: LogSum, fields: &NearAndFar, settings: &Settings) -> Self {
+    pub(crate) fn estimated(
+        top: &[Candidate],
+        z: LogSum,
+        fields: &NearAndFar,
+        model: &Model<'_>,
+        query: &Query,
+    ) -> Self {
         let far_share = z.share_of_sum(&fields.far);
         Self {
             top: ranked(top, &z),
             work: fields.work,
             far_share,
-            margin: settings.margin(far_share),
+            trusted: Trusted::of(model, query, z.ln(), Some(far_share)),
             z,
             frontier_words: fields.frontier_words as u32,
         }
@@ -63,10 +69,29 @@ impl<const K: usize> Prediction<K> {
         -self.log_z()
     }
 
-    /// Lower and upper end of the stored 95 % interval around a probability of this prediction.
-    pub fn interval(&self, p: f32) -> (f32, f32) {
-        let factor = float::exp(self.margin);
-        (p / factor, (p * factor).min(1.0))
+    /// Lower and upper end of the interval around the probability of the class at a place of the list.
+    ///
+    /// It holds the probability that the float layer, as it was given to the builder, assigns to that class, for 95 % of the
+    /// queries that are like those of the calibration: rounding and estimate are both allowed for. `None` if the model was
+    /// built with too few queries to tell, if the query is not familiar, or if the list has no such place.
+    pub fn interval(&self, place: usize) -> Option<(f32, f32)> {
+        let scales = self.trusted.scales?;
+        let p = self.top.get(place)?.p;
+        let scale = if place == 0 { scales[0] } else { scales[1] };
+        let factor = float::exp(scale * unit(self.far_share, p));
+        Some((p / factor, (p * factor).min(1.0)))
+    }
+
+    /// Whether the query is like those that the model was measured with; `None` if it was built with too few to tell. The
+    /// answer to an unfamiliar query may be far off, and has no interval.
+    pub fn is_familiar(&self) -> Option<bool> {
+        self.trusted.is_familiar
+    }
+
+    /// Whether the energy of the query is above the stored threshold, as that of an input that is none of the classes would
+    /// be; `None` if the model has no threshold.
+    pub fn is_rejected(&self) -> Option<bool> {
+        self.trusted.is_rejected
     }
 
     /// Words of the frontier that the search used: the `ROOM` of a [`Scratch`](crate::Scratch) that is enough for it.
@@ -81,6 +106,30 @@ impl<const K: usize> Prediction<K> {
     pub fn probability(&self, model: &Model<'_>, query: &Query, class: usize) -> Result<f32, Error> {
         let row = model.row_of_class(class).ok_or(Error::NoSuchClass)?;
         Ok(self.z.share(model.rows().score(row, query)))
+    }
+}
+
+/// What the model's calibration says about an answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trusted {
+    is_familiar: Option<bool>,
+    is_rejected: Option<bool>,
+    /// What the unit of an error is multiplied with for the margin of the first class, and of the others.
+    scales: Option<[f32; 2]>,
+}
+
+impl Trusted {
+    /// `far_share` is `None` where all rows were scored.
+    fn of(model: &Model<'_>, query: &Query, log_z: f32, far_share: Option<f32>) -> Self {
+        let Some(trust) = model.trust() else {
+            return Self::default();
+        };
+        let is_familiar = trust.is_familiar(query.norm(), log_z, far_share);
+        Self {
+            is_familiar: Some(is_familiar),
+            is_rejected: Some(-log_z > trust.reject_energy),
+            scales: is_familiar.then(|| trust.scales(query.norm(), far_share.is_none())),
+        }
     }
 }
 

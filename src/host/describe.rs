@@ -27,8 +27,8 @@ pub struct Description {
     pub layer: Option<&'static str>,
     /// What was measured when the file was built.
     pub measured: Option<MeasuredFigures>,
-    /// ln α and the quantiles of the interval.
-    pub calibration: Option<Calibration>,
+    /// What intervals and thresholds were measured, if there were queries enough.
+    pub trust: Option<TrustFigures>,
     /// What a device needs.
     pub needs: Needs,
     /// Whether the classes have names.
@@ -88,7 +88,7 @@ pub struct MeasuredFigures {
     /// Recall of the best class.
     pub recall_at_1: f32,
     /// Coverage of the 95 % interval.
-    pub coverage95: f32,
+    pub coverage95: Option<f32>,
     /// Mean work.
     pub work_mean: f32,
     /// Largest work.
@@ -99,13 +99,21 @@ pub struct MeasuredFigures {
     pub score_spread: f32,
 }
 
-/// What the answers are corrected and bounded with.
+/// What is known of the answers: see [`Trust`](crate::model::Trust).
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Calibration {
-    /// ln of the factor on the far field.
-    pub far_factor: f32,
-    /// |ln Ẑ − ln Z| over (far share + 0.02) at 50, 80, 90, 95 and 99 %.
-    pub quantiles: [f32; 5],
+pub struct TrustFigures {
+    /// How many queries the intervals were measured on.
+    pub queries: u32,
+    /// The margins of the first class and of the others, in units of the error.
+    pub margins: [f32; 2],
+    /// The same where all rows are scored.
+    pub exact_margins: [f32; 2],
+    /// The norms of familiar queries.
+    pub norms: [f32; 2],
+    /// Above this energy a query is taken for none of the classes.
+    pub reject_energy: f32,
+    /// The share of calibration queries that are.
+    pub reject_rate: f32,
 }
 
 /// What a device needs.
@@ -134,7 +142,7 @@ impl Description {
             queries: measured.queries,
             err_mean: measured.error,
             recall_at_1: measured.recall,
-            coverage95: measured.coverage,
+            coverage95: model.trust().map(|_| measured.coverage),
             work_mean: measured.work,
             work_max: measured.max_work,
             top_p_mean: measured.top_p,
@@ -155,9 +163,13 @@ impl Description {
             biases: biases(model),
             layer: measured.map(|m| if m.top_p_mean >= CONFIDENT { "confident" } else { "flat" }),
             measured,
-            calibration: model.settings().map(|settings| Calibration {
-                far_factor: settings.far_factor.to_nats(),
-                quantiles: settings.quantiles,
+            trust: model.trust().map(|trust| TrustFigures {
+                queries: trust.queries,
+                margins: trust.margins,
+                exact_margins: trust.exact_margins,
+                norms: trust.norms,
+                reject_energy: trust.reject_energy,
+                reject_rate: trust.reject_rate,
             }),
             needs,
             names: model.names().is_some(),

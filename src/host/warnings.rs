@@ -32,12 +32,12 @@ pub fn of_model(model: &Model<'_>) -> Vec<String> {
             queries: measured.queries as usize,
             error: measured.error,
             recall: Some(measured.recall),
-            coverage: Some(measured.coverage),
+            coverage: model.trust().map(|_| measured.coverage),
         }
         .warn(&mut warnings),
         None if model.tree().is_some() => warnings.push(
-            "built without queries to measure on: error, recall and coverage are not known, and the interval may not hold \
-             (give 80 --queries or more)"
+            "built without queries to measure on: error and recall are not known, and there are no intervals (give 200 \
+             --queries or more)"
                 .into(),
         ),
         None => {}

@@ -5,7 +5,7 @@ use crate::kernels;
 use crate::rows::RowFormat;
 
 /// The version of the format that this library reads and writes.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 3;
 
 /// Not text, and broken by whatever changes line ends: as PNG does it.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
@@ -61,11 +61,13 @@ pub enum Section {
     Names = 17,
     /// What was measured on queries held out.
     Measured = 18,
+    /// How far answers can be trusted.
+    Trust = 19,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -84,6 +86,7 @@ impl Section {
         Self::NodeGains,
         Self::Names,
         Self::Measured,
+        Self::Trust,
     ];
 
     /// The number in the file.
@@ -113,6 +116,7 @@ impl Section {
             Self::NodeGains => "node gains",
             Self::Names => "names",
             Self::Measured => "measured",
+            Self::Trust => "trust",
         }
     }
 

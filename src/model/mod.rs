@@ -5,7 +5,7 @@
 //! | offset | type | header field |
 //! |---|---|---|
 //! | 0 | 8 bytes | magic `89 5a 48 41 54 0d 0a 1a` |
-//! | 8 | u16 | format version, 2 |
+//! | 8 | u16 | format version, 3 |
 //! | 10 | u16 | number of sections, at most 64 |
 //! | 12 | u32 | length of the file |
 //! | 16 | u32 | CRC-32 (ISO-HDLC) of the file without these four bytes |
@@ -35,9 +35,10 @@
 //! | 12 | links | the same number of row indices for each row |
 //! | 13 | node bounds | 5 × u16 a node, what is certain about its rows |
 //! | 16 | node gains | i16 a node: ln of what opening it is worth beside its mass |
-//! | 14 | settings | 16 × u32, see [`Settings`] |
+//! | 14 | settings | 8 × u32, see [`Settings`] |
 //! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |
+//! | 19 | trust | 24 × u32, see [`Trust`] |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
@@ -54,6 +55,7 @@ mod names;
 mod owned;
 mod query;
 mod settings;
+mod trust;
 mod view;
 #[cfg(feature = "alloc")]
 mod write;
@@ -68,6 +70,10 @@ pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
 pub use settings::Settings;
+pub use trust::Trust;
+pub(crate) use trust::{growth, unit};
+#[cfg(feature = "std")]
+pub(crate) use trust::LEAST_FAR_SHARE;
 pub use view::Model;
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};

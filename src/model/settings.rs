@@ -1,4 +1,4 @@
-//! What the builder chose and measured: the budget, the far field's factor, the temperature, the intervals.
+//! What the builder chose: the budget, the far field's factor, the temperature.
 
 use super::Budget;
 use super::check::are_finite_and_not_negative;
@@ -17,24 +17,14 @@ pub struct Settings {
     pub frontier_words: u32,
     /// log₂ Σ exp bias: the answer to a query of zeros, which no prediction has to guess.
     pub log_z_of_zero: Log2,
-    /// |ln Ẑ − ln Z| is at most `quantile · (far share + 0.02)` for 50, 80, 90, 95 and 99 % of the queries.
-    pub quantiles: [f32; 5],
 }
 
 impl Settings {
-    /// Added to the far share: part of an error has nothing to do with it (a top row that was missed).
-    pub(crate) const FAR_SHARE_OFFSET: f32 = 0.02;
-
-    /// The half width in ln Z that 95 % of the queries keep to, for this share of the far field.
-    pub(crate) fn margin(&self, far_share: f32) -> f32 {
-        self.quantiles[3] * (far_share + Self::FAR_SHARE_OFFSET)
-    }
-
     /// Words of the section.
-    pub(super) const WORDS: usize = 16;
+    pub(super) const WORDS: usize = 8;
 
     /// Words that say something; those behind them are zero.
-    const USED: usize = 12;
+    const USED: usize = 7;
 
     /// Reads the section; `None` if a word that must be zero is not.
     pub(super) fn from_words(words: &[u32; Self::WORDS]) -> Option<Self> {
@@ -43,8 +33,7 @@ impl Settings {
             far_factor: Log2::from_bits(words[3] as i32),
             temperature: f32::from_bits(words[4]),
             frontier_words: words[5],
-            log_z_of_zero: Log2::from_bits(words[11] as i32),
-            quantiles: core::array::from_fn(|i| f32::from_bits(words[6 + i])),
+            log_z_of_zero: Log2::from_bits(words[6] as i32),
         };
         (words[Self::USED..] == [0; Self::WORDS - Self::USED]).then_some(settings)
     }
@@ -53,21 +42,18 @@ impl Settings {
     #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         let mut words = [0; Self::WORDS];
-        let Self { budget, far_factor, temperature, frontier_words, log_z_of_zero, quantiles } = self;
+        let Self { budget, far_factor, temperature, frontier_words, log_z_of_zero } = self;
         words[..3].copy_from_slice(&[budget.cap, budget.epsilon.to_bits(), budget.expand]);
         words[3..6].copy_from_slice(&[far_factor.to_bits() as u32, temperature.to_bits(), frontier_words]);
-        words[6..11].copy_from_slice(&quantiles.map(f32::to_bits));
-        words[11] = log_z_of_zero.to_bits() as u32;
+        words[6] = log_z_of_zero.to_bits() as u32;
         words
     }
 
     pub(super) fn is_sound(&self) -> bool {
-        let Self { budget, far_factor, temperature, quantiles, .. } = self;
+        let Self { budget, far_factor, temperature, .. } = self;
         budget.expand <= Budget::MAX_EXPAND
             && far_factor.to_bits().unsigned_abs() < 64 << Log2::FRACTION_BITS
             && *temperature > 0.0
             && are_finite_and_not_negative(&[budget.epsilon, *temperature])
-            && are_finite_and_not_negative(quantiles)
-            && quantiles.is_sorted()
     }
 }

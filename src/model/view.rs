@@ -1,7 +1,7 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
-use super::{Fmbe, Links, Measured, Names, Settings, check};
+use super::{Fmbe, Links, Measured, Names, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Indices, RowFormat, RowTable};
@@ -21,6 +21,7 @@ pub struct Model<'a> {
     fmbe: Option<Fmbe<'a>>,
     names: Option<Names<'a>>,
     measured: Option<Measured>,
+    trust: Option<Trust>,
 }
 
 /// The order of the rows, where it is not that of the classes.
@@ -105,8 +106,15 @@ impl<'a> Model<'a> {
             Some(_) => Some(Measured::from_words(words(&header, Section::Measured)?)),
             None => None,
         };
+        let trust = match header.section(Section::Trust) {
+            Some(_) => {
+                let trust = Trust::from_words(words(&header, Section::Trust)?);
+                Some(trust.ok_or(Error::SectionContent(Section::Trust.kind()))?)
+            }
+            None => None,
+        };
         let (tree, fmbe) = (tree(&header)?, fmbe(&header)?);
-        Ok(Self { header, rows, order, tree, links, settings, fmbe, names, measured })
+        Ok(Self { header, rows, order, tree, links, settings, fmbe, names, measured, trust })
     }
 
     /// N, the number of classes.
@@ -189,6 +197,11 @@ impl<'a> Model<'a> {
     /// What was measured when the file was built, if it says so.
     pub fn measured(&self) -> Option<&Measured> {
         self.measured.as_ref()
+    }
+
+    /// What can be said about its answers, if the file was built with enough queries to tell.
+    pub fn trust(&self) -> Option<&Trust> {
+        self.trust.as_ref()
     }
 
     /// The length of the file in bytes.

@@ -9,6 +9,7 @@
 //!   → links      rows that are high together, nearest neighbours
 //!   → tune       plans and budgets measured on queries held out
 //!   → assemble   one file
+//!   → prove      intervals measured against the float layer
 //! ```
 
 mod assemble;
@@ -22,16 +23,18 @@ mod moments;
 mod parts;
 mod plan;
 mod predict;
+mod prove;
 mod spread_function;
 mod tune;
 
 #[cfg(test)]
 mod tests;
 
+use super::evaluate::FloatLayer;
 use super::quantise;
 use super::{BuildError, Matrix, cost, linear};
 use crate::math::Log2;
-use crate::model::{Budget, ModelBuf, Section, Settings};
+use crate::model::{Budget, FileWriter, ModelBuf, Section, Settings};
 use index::{Grown, Source, Taught};
 use parts::Parts;
 pub use plan::{Plan, Targets};
@@ -120,16 +123,28 @@ pub fn build(
         if weights.rows() <= TINY { Err(NoIndex::Cheaper) } else { builder.search(calibration, progress)? };
     progress(Stage::Finish);
     let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.rows.biases_in_nats()));
-    match searched {
+    let (model, index, trials) = match searched {
         Ok((best, trials)) => {
             let model = builder.finish(&best, log_z_of_zero)?;
-            Ok(Built { model, index: Ok(Chosen { plan: best.plan, expected: best.result }), trials })
+            (model, Ok(Chosen { plan: best.plan, expected: best.result }), trials)
         }
-        Err(reason) => {
-            let model = builder.without_index(log_z_of_zero)?;
-            Ok(Built { model, index: Err(reason), trials: Vec::new() })
+        Err(reason) => (builder.without_index(log_z_of_zero)?, Err(reason), Vec::new()),
+    };
+    let layer = FloatLayer { weights, biases, temperature: 1.0 };
+    let trust = match (&parts.prove, calibration) {
+        (Some(queries), Some(all)) => prove::prove(&model.model(), layer, queries, all, targets.reject)?,
+        _ => None,
+    };
+    let model = match trust {
+        Some(trust) => {
+            let mut file = FileWriter::reopen(&model)?;
+            drop(model);
+            file.optional(Section::Trust, &trust.to_words());
+            file.into_model()?
         }
-    }
+        None => model,
+    };
+    Ok(Built { model, index, trials })
 }
 
 struct Builder<'a> {
@@ -158,7 +173,7 @@ impl Builder<'_> {
         let trees: Vec<&[Plan]> = plans.chunk_by(Plan::has_the_tree_of).collect();
         let mut near: Option<(f32, Vec<Vec<u32>>)> = None;
         let mut trials: Vec<Trial> = Vec::new();
-        let mut best: Option<Trial> = None;
+        let mut best: Option<(Plan, f32)> = None;
         let mut least = usize::MAX;
         for (i, plans) in trees.iter().enumerate() {
             progress(Stage::Try(i + 1, trees.len() + 1));
@@ -171,9 +186,9 @@ impl Builder<'_> {
             let near = self.nearest(&grown, plans[0].blend, most_links, &mut near);
             for plan in *plans {
                 let index = grown.index(plan, learned.as_deref(), taught.as_ref(), near);
-                let trial = judge.try_once(&index, plan)?;
-                if best.as_ref().is_none_or(|best| trial.result.cost() < CLEARLY * best.result.cost()) {
-                    best = Some(trial.clone());
+                let (trial, cost) = judge.try_once(&index, plan)?;
+                if best.as_ref().is_none_or(|&(_, least)| cost < CLEARLY * least) {
+                    best = Some((trial.plan, cost));
                 }
                 trials.push(trial);
             }
@@ -182,17 +197,17 @@ impl Builder<'_> {
             let reason = NoIndex::Work { asked: work, least };
             if rows <= SMALL { Ok(Err(reason)) } else { Err(BuildError::Work { asked: work, least, rows }) }
         };
-        let Some(first) = best else {
+        let Some((first, _)) = best else {
             return none(least);
         };
         progress(Stage::Try(trees.len() + 1, trees.len() + 1));
-        let grown = Grown::new(self.source, &first.plan, self.like, self.targets.seed);
+        let grown = Grown::new(self.source, &first, self.like, self.targets.seed);
         let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
-        let near = self.nearest(&grown, first.plan.blend, most_links, &mut near);
+        let near = self.nearest(&grown, first.blend, most_links, &mut near);
         // Links from joint appearance, with and without: each kind is worth something on its own.
-        let kinds: &[bool] = if first.plan.joint_links && taught.is_some() { &[true, false] } else { &[false] };
+        let kinds: &[bool] = if first.joint_links && taught.is_some() { &[true, false] } else { &[false] };
         for &joint_links in kinds {
-            let plan = Plan { joint_links, ..first.plan };
+            let plan = Plan { joint_links, ..first };
             let index = grown.index(&plan, learned.as_deref(), taught.as_ref(), near);
             trials.extend(judge.try_all(&index, &plan)?);
         }
@@ -244,7 +259,6 @@ impl Builder<'_> {
             temperature: 1.0,
             frontier_words: 0,
             log_z_of_zero,
-            quantiles: [0.0; 5],
         };
         file.required(Section::Settings, &settings.to_words());
         Ok(file.into_model()?)

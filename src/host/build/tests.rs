@@ -104,7 +104,7 @@ fn error_of(weights: &Matrix, biases: &[f32], queries: &Matrix, correction: Corr
     let learned = grown.learn(&taught);
     let index = grown.index(&plan, learned.as_deref(), Some(&taught), &grown.nearest(1));
     let targets = Targets { work: 0.0, cap: 0.0, ..Targets::default() };
-    Judge::new(&targets, &parts.tune, None, weights.rows()).try_once(&index, &plan).expect("valid").result.error
+    Judge::new(&targets, &parts.tune, None, weights.rows()).try_once(&index, &plan).expect("valid").0.result.error
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{Plan, Targets};
 use crate::host::measure::{self, Outcome, Truth};
 use crate::host::{BuildError, Matrix};
 use crate::math::Log2;
-use crate::model::{Budget, Settings};
+use crate::model::{Budget, Model, Settings};
 
 /// One setting and what it reached.
 #[derive(Clone, Debug)]
@@ -57,6 +57,9 @@ const UNSEEN_SHARE: f32 = 0.25;
 /// So many queries of unseen classes are needed for half of that weight: few say little.
 const UNSEEN_FEW: f32 = 20.0;
 
+/// What half the work weighs beside all of it.
+const HALF_WEIGHT: f32 = 0.3;
+
 impl TrialResult {
     /// What is minimised.
     pub fn cost(&self) -> f32 {
@@ -80,9 +83,19 @@ impl Trial {
             // A quarter more than any query needed.
             frontier_words: self.result.frontier_words + self.result.frontier_words / 4 + 8,
             log_z_of_zero,
-            quantiles: [0.0; 5],
         }
     }
+}
+
+/// Steps of a bisection: for a first impression, and for the choice.
+const FEW_STEPS: usize = 7;
+const STEPS: usize = 12;
+
+/// A model that is asked, and the exact answers.
+struct Asked<'a> {
+    model: Model<'a>,
+    truths: Vec<Truth>,
+    plan: &'a Plan,
 }
 
 /// What trials are judged by.
@@ -99,57 +112,72 @@ impl<'a> Judge<'a> {
         Self { targets, queries, taught: taught.map(|best| best.into_iter().collect()), classes }
     }
 
-    /// Row-equivalents that a query may take in the mean.
-    fn work(&self) -> u32 {
-        (self.targets.work * self.classes as f32) as u32
-    }
-
-    /// A first impression: always to the cap, links followed if there are any.
-    pub fn try_once(&self, index: &Index<'_>, plan: &Plan) -> Result<Trial, BuildError> {
-        let expand = if plan.links == 0 { 0 } else { 4 };
-        let budget = Budget { cap: self.work().max(index.least_cap()), epsilon: 0.0, expand };
+    /// A first impression, with links followed if there are any, and its cost, to which half the work adds: where hardly a
+    /// query is missed with all of it, that shows the difference between plans.
+    pub fn try_once(&self, index: &Index<'_>, plan: &Plan) -> Result<(Trial, f32), BuildError> {
         let file = index.draft(draft())?;
-        let truths = measure::truths(&file.model(), self.queries)?;
-        let outcomes = measure::outcomes(&file.model(), self.queries, &budget)?;
-        Ok(self.trial(plan, budget, &outcomes, &truths))
+        let asked = Asked { model: file.model(), truths: measure::truths(&file.model(), self.queries)?, plan };
+        let expand = if plan.links == 0 { 0 } else { 4 };
+        let best = |work: f32| -> Result<Option<Trial>, BuildError> {
+            let trials = self.try_work(&asked, index.least_cap(), work, expand, FEW_STEPS)?;
+            Ok(trials.into_iter().min_by(|a, b| a.result.cost().total_cmp(&b.result.cost())))
+        };
+        let all = match best(self.targets.work)? {
+            Some(trial) => trial,
+            // Nothing keeps to the work: this one is for comparison only.
+            None => self.try_budget(&asked, Budget { cap: index.least_cap(), epsilon: 0.0, expand })?,
+        };
+        let half = best(0.5 * self.targets.work)?;
+        let cost = all.result.cost() + HALF_WEIGHT * half.as_ref().unwrap_or(&all).result.cost();
+        Ok((all, cost))
     }
 
     /// Every budget that is worth trying: links followed or not, to the cap or until little is left.
     pub fn try_all(&self, index: &Index<'_>, plan: &Plan) -> Result<Vec<Trial>, BuildError> {
         let file = index.draft(draft())?;
-        let model = file.model();
-        let truths = measure::truths(&model, self.queries)?;
-        let cap = ((self.targets.cap * self.classes as f32) as u32).max(self.work());
-        // A little below: the queries to come may be harder than these.
-        let goal = self.targets.work * self.classes as f32 * 0.94;
+        let asked = Asked { model: file.model(), truths: measure::truths(&file.model(), self.queries)?, plan };
         let mut trials = Vec::new();
         let expands: &[u32] = if plan.links == 0 { &[0] } else { &[0, 2, 4, 8] };
         for &expand in expands {
-            let fixed = Budget { cap: self.work(), epsilon: 0.0, expand };
-            if fixed.cap >= index.least_cap() {
-                let outcomes = measure::outcomes(&model, self.queries, &fixed)?;
-                trials.push(self.trial(plan, fixed, &outcomes, &truths));
-            }
-            if cap > fixed.cap {
-                let search = |epsilon: f32| -> Result<(Budget, Vec<Outcome>), BuildError> {
-                    let budget = Budget { cap, epsilon, expand };
-                    Ok((budget, measure::outcomes(&model, self.queries, &budget)?))
-                };
-                // The work falls as ε grows: bisect its logarithm.
-                let (mut low, mut high) = (1e-5_f32.ln(), 10.0_f32.ln());
-                for _ in 0..12 {
-                    let middle = 0.5 * (low + high);
-                    let (_, outcomes) = search(middle.exp())?;
-                    if mean_work(&outcomes) > goal { low = middle } else { high = middle }
-                }
-                let (budget, outcomes) = search(high.exp())?;
-                // Where even the largest ε takes more than was asked for, it is not on offer.
-                if mean_work(&outcomes) <= self.targets.work * self.classes as f32 {
-                    trials.push(self.trial(plan, budget, &outcomes, &truths));
-                }
-            }
+            trials.extend(self.try_work(&asked, index.least_cap(), self.targets.work, expand, STEPS)?);
         }
         Ok(trials)
+    }
+
+    /// A search to a cap of so much work, and one that stops earlier and goes on longer, for the same work in the mean.
+    fn try_work(
+        &self,
+        asked: &Asked<'_>,
+        least_cap: u32,
+        work: f32,
+        expand: u32,
+        steps: usize,
+    ) -> Result<Vec<Trial>, BuildError> {
+        let rows = |share: f32| (share * self.classes as f32) as u32;
+        let mut trials = Vec::new();
+        if rows(work) >= least_cap {
+            trials.push(self.try_budget(asked, Budget { cap: rows(work), epsilon: 0.0, expand })?);
+        }
+        let cap = rows(self.targets.cap);
+        if cap > rows(work) && cap >= least_cap {
+            // A little below: the queries to come may be harder than these.
+            let goal = 0.94 * work;
+            let search = |epsilon: f32| self.try_budget(asked, Budget { cap, epsilon, expand });
+            // The work falls as ε grows: bisect its logarithm.
+            let (mut low, mut high) = (1e-5_f32.ln(), 10.0_f32.ln());
+            for _ in 0..steps {
+                let middle = 0.5 * (low + high);
+                if search(middle.exp())?.result.work > goal { low = middle } else { high = middle }
+            }
+            // Where even the largest ε takes more than was asked for, it is not on offer.
+            trials.extend(Some(search(high.exp())?).filter(|trial| trial.result.work <= work));
+        }
+        Ok(trials)
+    }
+
+    fn try_budget(&self, asked: &Asked<'_>, budget: Budget) -> Result<Trial, BuildError> {
+        let outcomes = measure::outcomes(&asked.model, self.queries, &budget)?;
+        Ok(self.trial(asked.plan, budget, &outcomes, &asked.truths))
     }
 
     fn trial(&self, plan: &Plan, budget: Budget, outcomes: &[Outcome], truths: &[Truth]) -> Trial {
@@ -193,6 +221,5 @@ fn draft() -> Settings {
         temperature: 1.0,
         frontier_words: 0,
         log_z_of_zero: Log2::MIN,
-        quantiles: [0.0; 5],
     }
 }

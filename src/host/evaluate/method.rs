@@ -8,7 +8,8 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::Error;
 use crate::estimators::head::retrieve_into;
-use crate::estimators::{self, Candidate, Estimate, Head, samples};
+use crate::estimators::{self, Estimate, Head, Prediction, samples};
+use crate::search::Candidate;
 use crate::host::measure::{self, HostScratch};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
@@ -114,20 +115,36 @@ pub struct Answer {
     pub log_z: f32,
     /// The best classes and their scores, best first; none from methods that estimate Z only.
     pub top: heapless::Vec<(u32, f32), TOP>,
-    /// What a probability is multiplied with for the ends of its 95 % interval, where the method has one.
-    pub interval: Option<(f32, f32)>,
+    /// The 95 % intervals of the classes, from the first on; none where the model or the method has none.
+    pub intervals: heapless::Vec<(f32, f32), TOP>,
+    /// Whether the query is like those of the calibration, where the model says so.
+    pub familiar: Option<bool>,
+    /// What a probability is multiplied with for the ends of the 95 % interval of a sample mean.
+    pub sampled: Option<(f32, f32)>,
     /// Row-equivalents.
     pub work: u32,
 }
 
 impl Answer {
     fn of(estimate: &Estimate, head: &[Candidate]) -> Self {
-        let interval = estimate.standard_error.map(|error| {
+        let sampled = estimate.standard_error.map(|error| {
             let (low, high) = (1.0 / (1.0 + Z95 * error), 1.0 - Z95 * error);
             (low, if high > 0.0 { 1.0 / high } else { f32::INFINITY })
         });
         let top = head.iter().take(TOP).map(|candidate| (candidate.class, candidate.score.to_nats())).collect();
-        Self { log_z: estimate.log_z(), top, interval, work: estimate.work.row_equivalents() }
+        let (log_z, work) = (estimate.log_z(), estimate.work.row_equivalents());
+        Self { log_z, top, intervals: heapless::Vec::new(), familiar: None, sampled, work }
+    }
+
+    fn predicted(prediction: &Prediction<TOP>) -> Self {
+        Self {
+            log_z: prediction.log_z(),
+            top: prediction.top.iter().map(|ranked| (ranked.class, ranked.score.to_nats())).collect(),
+            intervals: (0..prediction.top.len()).map_while(|place| prediction.interval(place)).collect(),
+            familiar: prediction.is_familiar(),
+            sampled: None,
+            work: prediction.work.row_equivalents(),
+        }
     }
 }
 
@@ -185,19 +202,8 @@ pub fn ask(
     let typical = typical_work(model, budget);
     let quarter = typical / 4;
     match method {
-        Method::Exact => {
-            let answer = crate::exact::<TOP>(model, &*scratch.query);
-            let top = answer.top.iter().map(|ranked| (ranked.class, ranked.score.to_nats())).collect();
-            let (log_z, work) = (answer.log_z(), answer.work.row_equivalents());
-            return Ok(Answer { log_z, top, interval: Some((1.0, 1.0)), work });
-        }
-        Method::Moments => {
-            let answer = measure::classify::<TOP>(model, budget, scratch)?;
-            let top = answer.top.iter().map(|ranked| (ranked.class, ranked.score.to_nats())).collect();
-            let factor = answer.margin.exp();
-            let interval = Some((1.0 / factor, factor));
-            return Ok(Answer { log_z: answer.log_z(), top, interval, work: answer.work.row_equivalents() });
-        }
+        Method::Exact => return Ok(Answer::predicted(&crate::exact(model, &*scratch.query))),
+        Method::Moments => return Ok(Answer::predicted(&measure::classify(model, budget, scratch)?)),
         _ => {}
     }
     let HostScratch { query, seen, frontier } = scratch;

@@ -146,8 +146,13 @@ pub struct EstimatorReport {
     pub k: usize,
     /// `recall_at_1` of the queries whose best class is the best of no calibration query.
     pub unseen_recall_at_1: Option<f32>,
-    /// The share of queries whose 95 % interval holds the exact p of the best class found.
+    /// Of the queries whose first class has a 95 % interval, the share where it holds the float layer's p of that class;
+    /// without a float layer, the exact p of the quantised one.
     pub coverage95: Option<f32>,
+    /// The same for the classes at places 2 to 5.
+    pub coverage95_others: Option<f32>,
+    /// The share of queries that are like those of the calibration; of the others no interval is given.
+    pub familiar: Option<f32>,
     /// The mean width of that interval, in p.
     pub interval_width: Option<f32>,
     /// With labels: the share of queries whose best class is the label. Methods that name no class are given the best one.

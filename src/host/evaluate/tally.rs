@@ -61,6 +61,20 @@ impl Float<'_> {
     }
 }
 
+impl Case<'_> {
+    /// The true probability of a class: the float layer's where it was given, else that of the quantised layer, in which the
+    /// class has this score.
+    fn p(&self, class: u32, score: f32) -> f32 {
+        match &self.float {
+            Some(float) => (float.layer.score(class as usize, float.query) - float.exact.log_z).exp(),
+            None => (score - self.exact.log_z).exp().min(1.0),
+        }
+    }
+}
+
+/// Classes of a list whose intervals are looked at.
+const OTHERS: usize = 5;
+
 /// One estimator's answers so far.
 pub struct Tally {
     method: Method,
@@ -75,7 +89,9 @@ pub struct Tally {
     recall_k: Mean,
     unseen_recall: Mean,
     coverage: Mean,
+    coverage_of_others: Mean,
     width: Mean,
+    familiar: Mean,
     /// Probabilities against labels.
     pub reliability: Option<Reliability>,
 }
@@ -97,14 +113,16 @@ impl Tally {
             recall_k: none,
             unseen_recall: none,
             coverage: none,
+            coverage_of_others: none,
             width: none,
+            familiar: none,
             reliability: labelled.then(Reliability::default),
         }
     }
 
     /// Takes an answer.
     pub fn add(&mut self, answer: &Answer, case: &Case<'_>) {
-        let Case { exact, float, label, unseen } = case;
+        let Case { exact, float, label, unseen, .. } = case;
         let error = |log_z: f32| (answer.log_z - log_z).exp_m1().abs().min(MOST_ERROR);
         self.errors.push(error(exact.log_z));
         self.works.push(answer.work);
@@ -134,11 +152,23 @@ impl Tally {
                 best.iter().filter(|(class, _)| answer.top.iter().take(self.k).any(|(c, _)| c == class)).count();
             self.recall_k.add(found as f32 / best.len().max(1) as f32);
         }
-        if let Some((low, high)) = answer.interval {
+        if let Some((low, high)) = answer.sampled {
             let exact_p = (score - exact.log_z).exp().min(1.0);
             let (low, high) = (p * low, (p * high).min(1.0));
             self.coverage.add(f32::from(u8::from(found.is_some() && holds((low, high), exact_p))));
             self.width.add(high - low);
+        }
+        for (place, (&interval, &(class, score))) in answer.intervals.iter().zip(&answer.top).take(OTHERS).enumerate() {
+            let covered = f32::from(u8::from(holds(interval, case.p(class, score))));
+            if place == 0 {
+                self.coverage.add(covered);
+                self.width.add(interval.1 - interval.0);
+            } else {
+                self.coverage_of_others.add(covered);
+            }
+        }
+        if let Some(familiar) = answer.familiar {
+            self.familiar.add(f32::from(u8::from(familiar)));
         }
         if let (Some((label, label_score)), Some(reliability)) = (label, &mut self.reliability) {
             let hit = found.is_some_and(|(class, _)| class as usize == *label);
@@ -175,6 +205,8 @@ impl Tally {
             k: self.k,
             unseen_recall_at_1: self.unseen_recall.get(),
             coverage95: self.coverage.get(),
+            coverage95_others: self.coverage_of_others.get(),
+            familiar: self.familiar.get(),
             interval_width: self.width.get(),
             accuracy: quality.map(|quality| quality.accuracy),
             log_loss: quality.map(|quality| quality.log_loss),

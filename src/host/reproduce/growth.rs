@@ -130,7 +130,7 @@ fn coverage(model: &Model<'_>, queries: &Matrix) -> Result<f64, ReproduceError> 
         answer
             .top
             .first()
-            .is_some_and(|best| holds(answer.interval(best.p), (best.score.to_nats() - truth.log_z).exp()))
+            .is_some_and(|best| answer.interval(0).is_some_and(|interval| holds(interval, (best.score.to_nats() - truth.log_z).exp())))
     });
     Ok(held.count() as f64 / answers.len() as f64)
 }
