@@ -1,0 +1,121 @@
+//! A network with other outputs than it has: everything that they do not need is left out.
+//!
+//! Fields are copied as they are, so that what this reader does not know stays as it was.
+
+use std::collections::HashSet;
+
+use super::Onnx;
+use super::graph::Graph;
+use crate::host::import::error::Obstacle;
+use crate::host::import::protobuf::{Broken, Message, put_bytes, put_int};
+
+/// The number of f32 in onnx.proto.
+const FLOAT: i64 = 1;
+
+impl Onnx {
+    /// The file with these outputs. With `whole`, weights that are kept in other files are taken in.
+    pub(in crate::host::import) fn with_outputs(
+        &self,
+        graph: &Graph<'_>,
+        outputs: &[&str],
+        whole: bool,
+    ) -> Result<Vec<u8>, Obstacle> {
+        let needed = needed(graph, outputs)?;
+        let mut body = Vec::new();
+        let mut node = 0;
+        graph.message.each::<Obstacle>(|field| {
+            let keep = match field.number {
+                1 => {
+                    node += 1;
+                    needed.nodes.contains(&(node - 1))
+                }
+                5 => {
+                    let tensor = super::tensor::Tensor::parse(field.value.message()?)?;
+                    if needed.values.contains(tensor.name) && tensor.external.is_some() && whole {
+                        put_bytes(&mut body, 5, &tensor.taken_in(self.folder())?);
+                        return Ok(());
+                    }
+                    needed.values.contains(tensor.name)
+                }
+                // An input that is not needed would have to be given all the same.
+                11 => needed.values.contains(super::graph::name_of(field.value.message()?)?),
+                12 => false,
+                // What is said about values that are gone is of no use.
+                13 => needed.values.contains(super::graph::name_of(field.value.message()?)?),
+                _ => true,
+            };
+            if keep {
+                body.extend_from_slice(field.raw);
+            }
+            Ok(())
+        })?;
+        for output in outputs {
+            put_bytes(&mut body, 12, &output_of(graph, output)?);
+        }
+        let mut file = Vec::with_capacity(body.len() + 1024);
+        Message(&self.bytes).each::<Broken>(|field| {
+            match field.number {
+                7 => put_bytes(&mut file, 7, &body),
+                _ => file.extend_from_slice(field.raw),
+            }
+            Ok(())
+        })?;
+        Ok(file)
+    }
+}
+
+struct Needed<'a> {
+    nodes: HashSet<usize>,
+    values: HashSet<&'a str>,
+}
+
+/// The nodes that some values come from, and all values that these nodes take or make.
+fn needed<'a>(graph: &Graph<'a>, outputs: &[&str]) -> Result<Needed<'a>, Obstacle> {
+    let mut needed = Needed { nodes: HashSet::new(), values: HashSet::new() };
+    let mut open = Vec::new();
+    for output in outputs {
+        match graph.maker_index(output) {
+            Some(index) => open.push(index),
+            None if graph.inputs.iter().any(|input| input.name == *output) => {
+                let why = format!("the layer takes the network's input \"{output}\" as it is: nothing comes before it");
+                return Err(Obstacle::Malformed(why));
+            }
+            None => return Err(Obstacle::Malformed(format!("no node makes \"{output}\""))),
+        }
+    }
+    while let Some(index) = open.pop() {
+        if !needed.nodes.insert(index) {
+            continue;
+        }
+        let node = &graph.nodes[index];
+        needed.values.extend(node.outputs.iter().copied());
+        // A node with a graph inside takes values of this one without naming them as inputs.
+        for value in node.inputs.iter().copied().chain(node.captured()?) {
+            needed.values.insert(value);
+            open.extend(graph.maker_index(value));
+        }
+    }
+    Ok(needed)
+}
+
+/// An output: what the file says about the value, or else that it is of floats.
+fn output_of(graph: &Graph<'_>, name: &str) -> Result<Vec<u8>, Obstacle> {
+    let mut known = None;
+    graph.message.each::<Broken>(|field| {
+        if matches!(field.number, 12 | 13) {
+            let message = field.value.message()?;
+            if super::graph::name_of(message)? == name {
+                known = Some(message.0.to_vec());
+            }
+        }
+        Ok(())
+    })?;
+    Ok(known.unwrap_or_else(|| {
+        let (mut tensor, mut kind, mut info) = (Vec::new(), Vec::new(), Vec::new());
+        put_int(&mut tensor, 1, FLOAT);
+        put_bytes(&mut kind, 1, &tensor);
+        put_bytes(&mut info, 1, name.as_bytes());
+        put_bytes(&mut info, 2, &kind);
+        info
+    }))
+}
