@@ -3,6 +3,7 @@
 //! | file | read by | what is taken |
 //! |---|---|---|
 //! | `.onnx` | [`Onnx`] | `Gemm`, `MatMul` and `Add`, a 1×1 `Conv`; f16, f32, f64, int8 with scales |
+//! | `.tflite` | [`Tflite`] | `FULLY_CONNECTED`, a 1×1 `CONV_2D`; f16, f32, int8 for each tensor or class |
 //!
 //! Weights are read from the file itself; nothing of the network is run for them. Files are not trusted: a broken one is
 //! an error, never a panic, and memory is bounded by the size of the file.
@@ -14,6 +15,7 @@ mod onnx;
 mod protobuf;
 #[cfg(feature = "import")]
 mod run;
+mod tflite;
 
 use std::path::Path;
 
@@ -22,6 +24,7 @@ pub use layer::{InputScale, OutputLayer};
 pub use onnx::{Onnx, Split};
 #[cfg(feature = "import")]
 pub use run::{Agreement, InputFile, RunOptions, Seen};
+pub use tflite::Tflite;
 
 /// Reads the output layer of a network: the one that is named, or the one that its outputs come from.
 ///
@@ -31,9 +34,10 @@ pub fn output_layer(path: impl AsRef<Path>, name: Option<&str>) -> Result<Output
     let path = path.as_ref();
     match extension(path).as_str() {
         "onnx" => Onnx::open(path)?.layer(name),
+        "tflite" => Tflite::open(path)?.layer(name),
         _ => {
             expect_no_pickle(path)?;
-            Err(ImportError::new(path, Obstacle::Kind("unknown kind of network, expected .onnx")))
+            Err(ImportError::new(path, Obstacle::Kind("unknown kind of network, expected .onnx or .tflite")))
         }
     }
 }

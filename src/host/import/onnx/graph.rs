@@ -16,7 +16,7 @@ const MOST: usize = 1 << 20;
 pub(in crate::host::import) struct Graph<'a> {
     pub nodes: Vec<Node<'a>>,
     pub inputs: Vec<Input<'a>>,
-    pub outputs: Vec<&'a str>,
+    pub outputs: Vec<Input<'a>>,
     initializers: HashMap<&'a str, Tensor<'a>>,
     /// The node that makes each value.
     makers: HashMap<&'a str, usize>,
@@ -34,7 +34,7 @@ pub(in crate::host::import) struct Node<'a> {
     message: Message<'a>,
 }
 
-/// What has to be given to the network.
+/// What has to be given to the network, or what it gives.
 #[derive(Clone, Debug)]
 pub(in crate::host::import) struct Input<'a> {
     pub name: &'a str,
@@ -64,7 +64,7 @@ impl<'a> Graph<'a> {
                     graph.initializers.insert(tensor.name, tensor);
                 }
                 11 => graph.inputs.push(Input::parse(field.value.message()?)?),
-                12 => graph.outputs.push(name_of(field.value.message()?)?),
+                12 => graph.outputs.push(Input::parse(field.value.message()?)?),
                 _ => {}
             }
             match graph.nodes.len().max(graph.initializers.len()).max(graph.inputs.len()).max(graph.outputs.len()) {

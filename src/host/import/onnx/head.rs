@@ -27,6 +27,10 @@ const MOVES: [&str; 11] = [
 
 /// The output layer.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    not(feature = "import"),
+    expect(dead_code, reason = "only a run compares with what stands behind the layer")
+)]
 pub(in crate::host::import) struct Head<'a> {
     pub layer: Linear<'a>,
     /// The value that holds the scores in the query's layout, if one does.
@@ -66,8 +70,8 @@ impl<'a> Graph<'a> {
             return self.named(name);
         }
         let (mut heads, mut first) = (Vec::<Head<'a>>::new(), None);
-        for &output in &self.outputs {
-            match self.trace(output) {
+        for output in &self.outputs {
+            match self.trace(output.name) {
                 Ok(head) if heads.iter().any(|other| other.layer.node == head.layer.node) => {}
                 Ok(head) => heads.push(head),
                 Err(obstacle) => first = first.or(Some(obstacle)),

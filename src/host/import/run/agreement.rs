@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::Seen;
-use crate::Model;
 use crate::host::evaluate::{EvaluateError, stored_budget};
 use crate::host::measure::{exact_predictions, predictions};
+use crate::math::Log2;
+use crate::{Model, Ranked};
 
 /// How well a model answers as the network does that its layer is from.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -52,7 +53,9 @@ impl Agreement {
         }
         .map_err(|error| EvaluateError::Query(self.queries, error))?;
         for (answer, p) in answers.iter().zip(truth.iter()) {
-            let Some(best) = answer.top.first() else { continue };
+            // A budget of next to nothing may not reach any row.
+            let none = Ranked { class: 0, score: Log2::MIN, p: 0.0 };
+            let best = answer.top.first().copied().unwrap_or(none);
             let (class, most) = p
                 .iter()
                 .copied()

@@ -85,7 +85,8 @@ impl Onnx {
         self.named((|| {
             let files = feed::assign(&graph.inputs, options.inputs)?;
             let truth = if whole { Some(truth(&head)?) } else { None };
-            let outputs: Vec<&str> = core::iter::once(head.layer.query).chain(truth.map(|truth| truth.0)).collect();
+            let names = core::iter::once(head.layer.query).chain(truth.map(|truth| truth.0));
+            let outputs: Vec<_> = names.map(Into::into).collect();
             let engine = Engine::load(self.with_outputs(&graph, &outputs, true)?)?;
             let count = files.first().map_or(0, Vec::len);
             for at in 0..count {

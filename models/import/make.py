@@ -1,0 +1,224 @@
+"""Makes the small networks that the tests of the importer read, all with the same output layer.
+
+    pip install numpy onnx flatbuffers tflite
+    python make.py
+
+A body of four inputs and six features stands before a layer of 40 classes. What differs is how an exporter might write
+the layer down. `weights.npy` and `bias.npy` hold the layer itself.
+"""
+
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+CLASSES, FEATURES, INPUTS = 40, 6, 4
+random = np.random.default_rng(1)
+BODY = random.normal(size=(INPUTS, FEATURES)).astype(np.float32)
+WEIGHTS = random.normal(size=(CLASSES, FEATURES)).astype(np.float32)
+BIAS = random.normal(size=CLASSES).astype(np.float32)
+
+
+def tensor(name, values):
+    return numpy_helper.from_array(np.asarray(values), name)
+
+
+def node(op, inputs, output, name=None, **attributes):
+    return helper.make_node(op, inputs.split(), output.split(), name=name or output.split()[0] + "_node", **attributes)
+
+
+def save(name, nodes, tensors, inputs=None, outputs=None, opset=17, external=False):
+    inputs = inputs or {"x": (TensorProto.FLOAT, ["batch", INPUTS])}
+    outputs = outputs or {"y": ["batch", CLASSES]}
+    graph = helper.make_graph(
+        nodes,
+        name,
+        [helper.make_tensor_value_info(key, kind, shape) for key, (kind, shape) in inputs.items()],
+        [helper.make_tensor_value_info(key, TensorProto.FLOAT, shape) for key, shape in outputs.items()],
+        tensors,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    if name != "unknown_operator":
+        onnx.checker.check_model(model)
+    if external:
+        onnx.save(model, f"{name}.onnx", save_as_external_data=True, location=f"{name}.bin", size_threshold=256)
+    else:
+        onnx.save(model, f"{name}.onnx")
+
+
+def body():
+    return [node("MatMul", "x body", "product"), node("Relu", "product", "q")]
+
+
+def quantised(values, axis):
+    """int8 values and a scale for each row of an axis, the largest value 127."""
+    other = tuple(i for i in range(values.ndim) if i != axis)
+    scale = (np.abs(values).max(axis=other) / 127).astype(np.float32)
+    shape = [-1 if i == axis else 1 for i in range(values.ndim)]
+    return np.clip(np.round(values / scale.reshape(shape)), -127, 127).astype(np.int8), scale
+
+
+def softmax(scores="s"):
+    return [node("Softmax", scores, "y", axis=-1)]
+
+
+def main():
+    np.save("weights.npy", WEIGHTS)
+    np.save("bias.npy", BIAS)
+    weights, bias, base = tensor("fc.weight", WEIGHTS), tensor("fc.bias", BIAS), tensor("body", BODY)
+    across = tensor("fc.weight", np.ascontiguousarray(WEIGHTS.T))
+
+    save("gemm", [*body(), node("Gemm", "q fc.weight fc.bias", "s", "fc", transB=1), *softmax()], [base, weights, bias])
+    save(
+        "gemm_factor",
+        [*body(), node("Gemm", "q fc.weight fc.bias", "g", "fc", alpha=0.5, beta=0.25), node("Mul", "g two", "y")],
+        [base, across, tensor("fc.bias", (BIAS * 2).reshape(1, -1)), tensor("two", np.float32(2))],
+    )
+    steps = {"x": (TensorProto.FLOAT, ["batch", "steps", INPUTS])}
+    save(
+        "matmul_add",
+        [
+            *body(),
+            node("MatMul", "q fc.weight", "m", "fc"),
+            node("Add", "fc.bias m", "s"),
+            node("LogSoftmax", "s", "y", axis=-1),
+        ],
+        [base, across, bias],
+        steps,
+        {"y": ["batch", "steps", CLASSES]},
+    )
+    save(
+        "conv",
+        [
+            node("Conv", "x body", "product"),
+            node("Relu", "product", "q"),
+            node("Conv", "q fc.weight fc.bias", "s", "fc", kernel_shape=[1, 1]),
+            node("Softmax", "s", "y", axis=1),
+        ],
+        [
+            tensor("body", np.ascontiguousarray(BODY.T)[:, :, None, None]),
+            tensor("fc.weight", WEIGHTS[:, :, None, None]),
+            bias,
+        ],
+        {"x": (TensorProto.FLOAT, ["batch", INPUTS, "height", "width"])},
+        {"y": ["batch", CLASSES, "height", "width"]},
+    )
+    save(
+        "half",
+        [
+            *body(),
+            node("Cast", "fc.weight", "w", to=TensorProto.FLOAT),
+            node("Cast", "fc.bias", "b", to=TensorProto.FLOAT),
+            node("Gemm", "q w b", "s", "fc", transB=1),
+            *softmax(),
+        ],
+        [base, tensor("fc.weight", WEIGHTS.astype(np.float16)), tensor("fc.bias", BIAS.astype(np.float16))],
+    )
+    ints, scales = quantised(WEIGHTS, 0)
+    step = np.float32(0.05)
+    save(
+        "qdq",
+        [
+            *body(),
+            node("QuantizeLinear", "q step zero", "q_int8"),
+            node("DequantizeLinear", "q_int8 step zero", "q_float"),
+            node("DequantizeLinear", "fc.weight scales zeros", "w", axis=0),
+            node("DequantizeLinear", "fc.bias bias_scales bias_zeros", "b", axis=0),
+            node("Gemm", "q_float w b", "s", "fc", transB=1),
+            *softmax(),
+        ],
+        [
+            base,
+            tensor("fc.weight", ints),
+            tensor("scales", scales),
+            tensor("zeros", np.zeros(CLASSES, np.int8)),
+            tensor("fc.bias", np.round(BIAS / (scales * step)).astype(np.int32)),
+            tensor("bias_scales", scales * step),
+            tensor("bias_zeros", np.zeros(CLASSES, np.int32)),
+            tensor("step", step),
+            tensor("zero", np.int8(-100)),
+        ],
+    )
+    scale = np.float32(np.abs(WEIGHTS).max() / 127)
+    save(
+        "dynamic",
+        [
+            *body(),
+            node("DynamicQuantizeLinear", "q", "q_uint8 q_scale q_zero"),
+            node("MatMulInteger", "q_uint8 fc.weight q_zero w_zero", "m", "fc"),
+            node("Cast", "m", "m_float", to=TensorProto.FLOAT),
+            node("Mul", "q_scale w_scale", "scale"),
+            node("Mul", "m_float scale", "scaled"),
+            node("Add", "scaled fc.bias", "s"),
+            *softmax(),
+        ],
+        [
+            base,
+            tensor("fc.weight", np.round(WEIGHTS.T / scale).astype(np.int8)),
+            tensor("w_zero", np.int8(0)),
+            tensor("w_scale", scale),
+            bias,
+        ],
+    )
+    save(
+        "written_out",
+        [
+            *body(),
+            node("MatMul", "q fc.weight", "m", "fc"),
+            node("Add", "m fc.bias", "s"),
+            node("ReduceMax", "s", "most", axes=[-1], keepdims=1),
+            node("Sub", "s most", "less"),
+            node("Exp", "less", "exp"),
+            node("ReduceSum", "exp axes", "sum", keepdims=1),
+            node("Div", "exp sum", "y"),
+        ],
+        [base, across, bias, tensor("axes", np.array([-1], np.int64))],
+    )
+    # As a language model: the weights of the layer are those of the first one, and a mask says what is padding.
+    save(
+        "tied",
+        [
+            node("Gather", "fc.weight ids", "embedded"),
+            node("Cast", "mask", "mask_float", to=TensorProto.FLOAT),
+            node("Unsqueeze", "mask_float last", "mask_column"),
+            node("Mul", "embedded mask_column", "masked"),
+            node("Tanh", "masked", "q"),
+            node("Transpose", "fc.weight", "w", perm=[1, 0]),
+            node("MatMul", "q w", "m", "fc"),
+            node("Add", "m fc.bias", "y"),
+        ],
+        [weights, bias, tensor("last", np.array([-1], np.int64))],
+        {"ids": (TensorProto.INT64, ["batch", "steps"]), "mask": (TensorProto.INT64, ["batch", "steps"])},
+        {"y": ["batch", "steps", CLASSES]},
+    )
+    save("external", [*body(), node("Gemm", "q fc.weight fc.bias", "y", "fc", transB=1)], [base, weights, bias], external=True)
+    save(
+        "sigmoid",
+        [*body(), node("Gemm", "q fc.weight fc.bias", "s", "fc", transB=1), node("Sigmoid", "s", "y", "squash")],
+        [base, weights, bias],
+    )
+    save(
+        "two_outputs",
+        [
+            *body(),
+            node("Gemm", "q fc.weight fc.bias", "y", "fc", transB=1),
+            node("Gemm", "q other.weight", "z", "other", transB=1),
+        ],
+        [base, weights, bias, tensor("other.weight", WEIGHTS[:10])],
+        outputs={"y": ["batch", CLASSES], "z": ["batch", 10]},
+    )
+    save(
+        "unknown_operator",
+        [
+            node("MatMul", "x body", "product"),
+            node("Frobnicate", "product", "q", "frob"),
+            node("Gemm", "q fc.weight fc.bias", "y", "fc", transB=1),
+        ],
+        [base, weights, bias],
+    )
+
+
+if __name__ == "__main__":
+    os.chdir(os.path.dirname(os.path.abspath(__file__)))
+    main()
