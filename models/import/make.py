@@ -1,10 +1,11 @@
 """Makes the small networks that the tests of the importer read, all with the same output layer.
 
-    pip install numpy onnx flatbuffers tflite
+    pip install numpy onnx ai-edge-litert
     python make.py
 
 A body of four inputs and six features stands before a layer of 40 classes. What differs is how an exporter might write
-the layer down. `weights.npy` and `bias.npy` hold the layer itself.
+the layer down. `weights.npy` and `bias.npy` hold the layer itself. For the .tflite files there are also int8 activations,
+and what TensorFlow Lite's own kernel makes of them.
 """
 
 import os
@@ -42,6 +43,8 @@ def save(name, nodes, tensors, inputs=None, outputs=None, opset=17, external=Fal
     if name != "unknown_operator":
         onnx.checker.check_model(model)
     if external:
+        if os.path.exists(f"{name}.bin"):
+            os.remove(f"{name}.bin")
         onnx.save(model, f"{name}.onnx", save_as_external_data=True, location=f"{name}.bin", size_threshold=256)
     else:
         onnx.save(model, f"{name}.onnx")
@@ -219,6 +222,99 @@ def main():
     )
 
 
+def save_tflite(name, tensors, operators):
+    """Tensors are (name, shape, type, data, scales, zero point); operators are (code, inputs, outputs)."""
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.description = 3, name
+    model.buffers, graph.tensors = [schema.BufferT()], []
+    for key, shape, kind, data, scales, zero in tensors:
+        tensor = schema.TensorT()
+        tensor.name, tensor.shape, tensor.type, tensor.buffer = key, list(shape), kind, 0
+        if data is not None:
+            tensor.buffer = len(model.buffers)
+            model.buffers.append(schema.BufferT())
+            model.buffers[-1].data = np.frombuffer(data.tobytes(), np.uint8)
+        if scales is not None:
+            tensor.quantization = schema.QuantizationParametersT()
+            tensor.quantization.scale = np.atleast_1d(scales).astype(np.float32)
+            tensor.quantization.zeroPoint = np.full(np.size(scales), zero, np.int64)
+        graph.tensors.append(tensor)
+    codes = sorted({code for code, _, _ in operators})
+    model.operatorCodes = []
+    for code in codes:
+        model.operatorCodes.append(schema.OperatorCodeT())
+        model.operatorCodes[-1].builtinCode = model.operatorCodes[-1].deprecatedBuiltinCode = code
+        # Weights with a scale for each class came with version 5.
+        model.operatorCodes[-1].version = 5 if code == schema.BuiltinOperator.FULLY_CONNECTED else 1
+    graph.operators = []
+    for code, inputs, outputs in operators:
+        operator = schema.OperatorT()
+        operator.opcodeIndex, operator.inputs, operator.outputs = codes.index(code), inputs, outputs
+        if code == schema.BuiltinOperator.FULLY_CONNECTED:
+            operator.builtinOptionsType = schema.BuiltinOptions.FullyConnectedOptions
+            operator.builtinOptions = schema.FullyConnectedOptionsT()
+        else:
+            operator.builtinOptionsType = schema.BuiltinOptions.SoftmaxOptions
+            operator.builtinOptions = schema.SoftmaxOptionsT()
+            operator.builtinOptions.beta = 1.0
+        graph.operators.append(operator)
+    graph.inputs, graph.outputs = [operators[0][1][0]], [operators[-1][2][0]]
+    model.subgraphs = [graph]
+    builder = flatbuffers.Builder(4096)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    with open(f"{name}.tflite", "wb") as file:
+        file.write(builder.Output())
+
+
+def tflite():
+    from ai_edge_litert import schema_py_generated as schema
+    from ai_edge_litert.interpreter import Interpreter
+
+    kinds, ops = schema.TensorType, schema.BuiltinOperator
+    save_tflite(
+        "float",
+        [
+            ("q", (1, FEATURES), kinds.FLOAT32, None, None, 0),
+            ("fc.weight", WEIGHTS.shape, kinds.FLOAT32, WEIGHTS, None, 0),
+            ("fc.bias", BIAS.shape, kinds.FLOAT32, BIAS, None, 0),
+            ("fc", (1, CLASSES), kinds.FLOAT32, None, None, 0),
+            ("y", (1, CLASSES), kinds.FLOAT32, None, None, 0),
+        ],
+        [(ops.FULLY_CONNECTED, [0, 1, 2], [3]), (ops.SOFTMAX, [3], [4])],
+    )
+    step, zero = np.float32(0.02), -100
+    activations = np.clip(np.round(random.exponential(size=(200, FEATURES)) / step) + zero, -128, 127).astype(np.int8)
+    np.save("activations.npy", activations)
+    per_class, class_scales = quantised(WEIGHTS, 0)
+    one = np.float32(np.abs(WEIGHTS).max() / 127)
+    layers = {"int8_per_class": (per_class, class_scales), "int8": (np.round(WEIGHTS / one).astype(np.int8), one)}
+    for name, (weights, scales) in layers.items():
+        bias = np.round(BIAS / (scales * step)).astype(np.int32)
+        save_tflite(
+            name,
+            [
+                ("q", (1, FEATURES), kinds.INT8, None, step, zero),
+                ("fc.weight", weights.shape, kinds.INT8, weights, scales, 0),
+                ("fc.bias", bias.shape, kinds.INT32, bias, scales * step, 0),
+                ("fc", (1, CLASSES), kinds.INT8, None, np.float32(0.15), 0),
+            ],
+            [(ops.FULLY_CONNECTED, [0, 1, 2], [3])],
+        )
+        np.save(f"{name}_values.npy", weights.astype(np.float32))
+        interpreter = Interpreter(model_path=f"{name}.tflite")
+        interpreter.allocate_tensors()
+        scores = np.zeros((len(activations), CLASSES), np.float32)
+        for i, query in enumerate(activations):
+            interpreter.set_tensor(interpreter.get_input_details()[0]["index"], query[None])
+            interpreter.invoke()
+            scores[i] = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
+        np.save(f"{name}_scores.npy", scores.astype(np.float16))
+
+
 if __name__ == "__main__":
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
     main()
+    tflite()

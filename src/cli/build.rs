@@ -9,6 +9,7 @@ use serde::Serialize;
 use zhat::host::build::{Plan, Targets, TrialResult};
 use zhat::host::describe::{Description, Needs, SectionSize, sections};
 use zhat::host::evaluate::{ModelSummary, Report};
+use zhat::host::import::with_input_scale;
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
@@ -165,7 +166,10 @@ impl Build {
             flash: self.flash,
             ..Request::new(&layer.weights, &layer.biases)
         };
-        let made = make(&request, &mut |step| progress.step(step))?;
+        let mut made = make(&request, &mut |step| progress.step(step))?;
+        if let Some(input) = layer.input {
+            made.model = with_input_scale(&made.model, input)?;
+        }
         progress.message("writing");
         write(&self.output, &made.model)?;
         progress.finish();
@@ -192,6 +196,10 @@ impl Build {
         let mut text = String::new();
         if let Some(taken) = &layer.taken {
             let _ = writeln!(text, "layer {taken}");
+        }
+        if let Some(input) = &layer.input {
+            let (scale, zero) = (input.scale, input.zero_point);
+            let _ = writeln!(text, "int8 activations of scale {scale}, zero point {zero}: stored in the model file");
         }
         if let (Some(queries), false) = (&queries, self.network.inputs.is_empty()) {
             let (rows, files) = (queries.rows(), self.network.inputs.len());

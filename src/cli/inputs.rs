@@ -24,7 +24,7 @@ pub struct LayerArgs {
     #[arg(long = "model", id = "network", value_name = "FILE", conflicts_with_all = ["weights", "bias", "transpose", "tensor", "bias_tensor"])]
     pub network: Option<PathBuf>,
     /// The layer of the network, if it is not the one that its output comes from: the name of a node
-    #[arg(long, value_name = "NAME", requires = "network")]
+    #[arg(long, value_name = "NAME", conflicts_with = "weights")]
     pub layer: Option<String>,
     /// The biases, N values; zero without
     #[arg(long, value_name = "FILE")]

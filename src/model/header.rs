@@ -61,11 +61,13 @@ pub enum Section {
     Names = 17,
     /// What was measured on queries held out.
     Measured = 18,
+    /// How int8 activations are to be read.
+    InputScale = 19,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -84,6 +86,7 @@ impl Section {
         Self::NodeGains,
         Self::Names,
         Self::Measured,
+        Self::InputScale,
     ];
 
     /// The number in the file.
@@ -113,6 +116,7 @@ impl Section {
             Self::NodeGains => "node gains",
             Self::Names => "names",
             Self::Measured => "measured",
+            Self::InputScale => "input scale",
         }
     }
 

@@ -38,6 +38,7 @@
 //! | 14 | settings | 16 × u32, see [`Settings`] |
 //! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |
+//! | 19 | input scale | 2 × u32, see [`InputScale`] |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
@@ -47,6 +48,7 @@ mod check;
 mod fmbe;
 mod header;
 mod include;
+mod input_scale;
 mod links;
 mod measured;
 mod names;
@@ -62,6 +64,7 @@ pub use budget::Budget;
 pub use fmbe::{Fmbe, FmbeKind};
 pub use header::{FORMAT_VERSION, Section};
 pub use include::Aligned;
+pub use input_scale::InputScale;
 pub(crate) use links::Links;
 pub use measured::Measured;
 pub use names::Names;

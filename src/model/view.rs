@@ -1,7 +1,7 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
-use super::{Fmbe, Links, Measured, Names, Settings, check};
+use super::{Fmbe, InputScale, Links, Measured, Names, Settings, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Indices, RowFormat, RowTable};
@@ -189,6 +189,15 @@ impl<'a> Model<'a> {
     /// What was measured when the file was built, if it says so.
     pub fn measured(&self) -> Option<&Measured> {
         self.measured.as_ref()
+    }
+
+    /// For a layer of a quantised network: how its int8 activations are to be read.
+    pub fn input_scale(&self) -> Option<InputScale> {
+        InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
+    }
+
+    pub(super) fn has(&self, section: Section) -> bool {
+        self.header.section(section).is_some()
     }
 
     /// The length of the file in bytes.

@@ -1,6 +1,7 @@
 //! The output layer of a network, ready for the builder.
 
-use crate::host::Matrix;
+use crate::host::{BuildError, Matrix};
+use crate::model::{FileWriter, InputScale, ModelBuf, Section};
 
 /// The output layer of a network.
 #[derive(Clone, Debug)]
@@ -15,11 +16,12 @@ pub struct OutputLayer {
     pub taken: String,
 }
 
-/// How a quantised network's int8 activations are to be read: `(value − zero_point) · scale`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InputScale {
-    /// What a step is worth.
-    pub scale: f32,
-    /// The value that stands for zero.
-    pub zero_point: i8,
+/// A model file with the scale of its int8 activations: `Model::input_scale` gives it on the device.
+///
+/// # Errors
+/// [`BuildError::File`], if `file` is no model file.
+pub fn with_input_scale(file: &ModelBuf, input: InputScale) -> Result<ModelBuf, BuildError> {
+    let mut writer = FileWriter::reopen(file)?;
+    writer.optional(Section::InputScale, &input.to_words());
+    Ok(writer.into_model()?)
 }

@@ -19,8 +19,9 @@ mod tflite;
 
 use std::path::Path;
 
+pub use crate::model::InputScale;
 pub use error::{ImportError, Obstacle};
-pub use layer::{InputScale, OutputLayer};
+pub use layer::{OutputLayer, with_input_scale};
 pub use onnx::{Onnx, Split};
 #[cfg(feature = "import")]
 pub use run::{Agreement, InputFile, RunOptions, Seen};

@@ -142,20 +142,25 @@ impl<'a> Node<'a> {
     /// An attribute: the field that holds what it is.
     fn attribute(&self, name: &str, number: u64) -> Result<Option<Value<'a>>, Broken> {
         let mut found = None;
-        self.message.each::<Broken>(|field| {
-            if field.number == 5 {
-                let attribute = field.value.message()?;
-                if name_of(attribute)? == name {
-                    attribute.each::<Broken>(|field| {
-                        if field.number == number {
-                            found = Some(field.value);
-                        }
-                        Ok(())
-                    })?;
-                }
+        for attribute in children(self.message, 5)? {
+            if name_of(attribute)? == name {
+                attribute.each::<Broken>(|field| {
+                    if field.number == number {
+                        found = Some(field.value);
+                    }
+                    Ok(())
+                })?;
             }
-            Ok(())
-        })?;
+        }
+        Ok(found)
+    }
+
+    /// Whether there is an attribute of this name.
+    pub fn has(&self, name: &str) -> Result<bool, Broken> {
+        let mut found = false;
+        for attribute in children(self.message, 5)? {
+            found |= name_of(attribute)? == name;
+        }
         Ok(found)
     }
 
@@ -171,22 +176,17 @@ impl<'a> Node<'a> {
 
     /// An attribute that is a list of integers.
     pub fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, Broken> {
-        let (mut found, mut list) = (false, Vec::new());
-        self.message.each::<Broken>(|field| {
-            let attribute = match field.number {
-                5 => field.value.message()?,
-                _ => return Ok(()),
-            };
+        let mut list = None;
+        for attribute in children(self.message, 5)? {
             if name_of(attribute)? == name {
-                found = true;
+                let list = list.get_or_insert_with(Vec::new);
                 attribute.each::<Broken>(|field| match field.number {
                     8 => field.value.each_int(|value| list.push(value)),
                     _ => Ok(()),
                 })?;
             }
-            Ok(())
-        })?;
-        Ok(found.then_some(list))
+        }
+        Ok(list)
     }
 
     /// Values that graphs inside of the node (those of `If` and `Loop`) name as inputs of their nodes.

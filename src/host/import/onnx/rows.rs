@@ -8,7 +8,8 @@ use super::linear::Weights;
 use crate::host::Matrix;
 use crate::host::import::array::{Array, Values};
 use crate::host::import::error::Obstacle;
-use crate::host::import::layer::{InputScale, OutputLayer};
+use crate::host::import::layer::OutputLayer;
+use crate::model::InputScale;
 
 impl<'a> Graph<'a> {
     /// Reads the weights of an output layer.

@@ -47,7 +47,8 @@ impl<'a> Graph<'a> {
 }
 
 impl Onnx {
-    /// The file with these outputs. With `whole`, weights that are kept in other files are taken in.
+    /// The file with these outputs. With `whole` it is one for the engine: weights that are kept in other files are taken
+    /// in, and what a convolution leaves unsaid is said.
     pub(in crate::host::import) fn with_outputs(
         &self,
         graph: &Graph<'_>,
@@ -61,7 +62,12 @@ impl Onnx {
             let keep = match field.number {
                 1 => {
                     node += 1;
-                    needed.nodes.contains(&(node - 1))
+                    let keep = needed.nodes.contains(&(node - 1));
+                    if keep && whole && graph.nodes[node - 1].op == "Conv" {
+                        put_bytes(&mut body, 1, &spelled_out(graph, node - 1, field.value.bytes()?)?);
+                        return Ok(());
+                    }
+                    keep
                 }
                 5 => {
                     let tensor = super::tensor::Tensor::parse(field.value.message()?)?;
@@ -96,6 +102,28 @@ impl Onnx {
         })?;
         Ok(file)
     }
+}
+
+/// A convolution with the attributes that the format lets a writer leave out, and the engine does not.
+fn spelled_out(graph: &Graph<'_>, node: usize, message: &[u8]) -> Result<Vec<u8>, Obstacle> {
+    /// The number of a list of integers among the types of attributes.
+    const INTS: i64 = 7;
+    let node = &graph.nodes[node];
+    let mut message = message.to_vec();
+    let shape = node.input(1).and_then(|weights| graph.constant_shape(weights)).unwrap_or_default();
+    let axes = shape.len().saturating_sub(2);
+    for (name, value, count) in [("strides", 1, axes), ("dilations", 1, axes), ("pads", 0, 2 * axes)] {
+        // Padding may be asked for in words instead.
+        if axes == 0 || node.ints(name)?.is_some() || name == "pads" && node.has("auto_pad")? {
+            continue;
+        }
+        let mut attribute = Vec::new();
+        put_bytes(&mut attribute, 1, name.as_bytes());
+        (0..count).for_each(|_| put_int(&mut attribute, 8, value));
+        put_int(&mut attribute, 20, INTS);
+        put_bytes(&mut message, 5, &attribute);
+    }
+    Ok(message)
 }
 
 struct Needed<'a> {

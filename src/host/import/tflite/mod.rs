@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use super::array::Array;
 use super::error::{ImportError, Obstacle};
-use super::layer::{InputScale, OutputLayer};
+use super::layer::OutputLayer;
+use crate::model::InputScale;
 use graph::{ADD, CONV_2D, DEQUANTIZE, FULLY_CONNECTED, Graph, Operator};
 
 /// Operators behind the layer that make probabilities or choose by them: `SOFTMAX`, `LOG_SOFTMAX`, `ARG_MAX`, `TOPK_V2`.
