@@ -209,6 +209,28 @@ fn inputs_that_do_not_fit_are_named() {
 }
 
 #[test]
+fn weights_and_biases_come_from_one_safetensors_file() {
+    let files = Files::new();
+    let data = |name: &str| fs::read(files.path(name)).unwrap()[128..].to_vec();
+    let (weights, bias) = (data("weights.npy"), data("bias.npy"));
+    let header = r#"{"fc.bias":{"dtype":"F32","shape":[40],"data_offsets":[960,1120]},
+        "fc.weight":{"dtype":"F32","shape":[40,6],"data_offsets":[0,960]},
+        "other":{"dtype":"F32","shape":[2,2],"data_offsets":[1120,1136]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.bytes().chain(weights).chain(bias).chain([0; 16]));
+    fs::write(files.path("net.safetensors"), file).unwrap();
+    let tensors = "--weights net.safetensors --tensor fc.weight --bias-tensor fc.bias";
+    files.run(&format!("build {tensors} {PLAN} -o a.zhat"));
+    files.run(&format!("build --weights weights.npy --bias bias.npy {PLAN} -o b.zhat"));
+    assert_eq!(fs::read(files.path("a.zhat")).unwrap(), fs::read(files.path("b.zhat")).unwrap());
+    // The layer is the same as that of a network with it.
+    files.run(&format!("build --model gemm.onnx {PLAN} -o c.zhat"));
+    assert_eq!(fs::read(files.path("a.zhat")).unwrap(), fs::read(files.path("c.zhat")).unwrap());
+    let message = files.refused("--weights net.safetensors --tensor fc.weight --bias-tensor other");
+    assert!(message.contains("net.safetensors: has shape 2×2, expected one dimension"), "{message}");
+}
+
+#[test]
 fn a_model_of_another_network_is_refused() {
     let files = Files::new();
     files.run(&format!("build --model two_outputs.onnx --layer other {PLAN} -o m.zhat"));
@@ -227,6 +249,9 @@ fn wrong_usage_has_a_status_of_two() {
         ("build --weights weights.npy --layer fc -o m.zhat", "cannot be used with"),
         ("build --model gemm.onnx --labels y.npy -o m.zhat", "--labels need --queries, or --inputs"),
         ("check gemm.onnx m.zhat", "--inputs are needed"),
+        ("split gemm.onnx -o gemm.onnx", "--output gemm.onnx would overwrite the network gemm.onnx"),
+        ("build --model gemm.onnx --inputs x=x.npy -o x.npy", "--output x.npy would overwrite --inputs x.npy"),
+        ("build --model gemm.onnx -o gemm.onnx", "--output gemm.onnx would overwrite --model gemm.onnx"),
     ] {
         let output = files.zhat(line).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();

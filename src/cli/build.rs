@@ -125,7 +125,7 @@ impl Build {
         }
         let start = Instant::now();
         // Before minutes of work, not after them.
-        expect_apart([("--output", self.output.as_path())], self.inputs())?;
+        expect_apart([("--output", self.output.as_path())], self.inputs().chain(self.network.paths()))?;
         expect_writable(&self.output)?;
         on_interrupt(&self.output);
         let progress = Progress::new();

@@ -57,7 +57,9 @@ pub struct Layer {
 impl LayerArgs {
     /// The files that are read.
     pub fn files(&self) -> impl Iterator<Item = File<'_>> + Clone {
-        [given("--weights", &self.weights), given("--model", &self.network), given("--bias", &self.bias)].into_iter().flatten()
+        [given("--weights", &self.weights), given("--model", &self.network), given("--bias", &self.bias)]
+            .into_iter()
+            .flatten()
     }
 
     /// Reads weights and biases.
@@ -77,8 +79,8 @@ impl LayerArgs {
         let biases = match source {
             Some(source) => {
                 let options = ReadOptions { tensor: self.bias_tensor.as_deref(), ..ReadOptions::default() };
-                let biases =
-                    read_vector(source, options).map_err(|error| named_by(error, "--bias-tensor", &self.bias_tensor))?;
+                let biases = read_vector(source, options)
+                    .map_err(|error| named_by(error, "--bias-tensor", &self.bias_tensor))?;
                 let same = expect_same_length(path, &weights, source, biases.len());
                 self.or_transposed(same, biases.len() == weights.cols())?;
                 biases

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use zhat::host::Matrix;
 
+use super::files::File;
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
@@ -19,6 +20,13 @@ pub struct NetworkArgs {
     /// Leave out steps of a sequence that are padding: by an input called mask, or constant ends of the input
     #[arg(long, requires = "inputs")]
     pub skip_padding: bool,
+}
+
+impl NetworkArgs {
+    /// The files of the inputs, without the names in front of them.
+    pub fn paths(&self) -> impl Iterator<Item = File<'_>> + Clone {
+        self.inputs.iter().map(|text| ("--inputs", Path::new(text.split_once('=').map_or(&**text, |parts| parts.1))))
+    }
 }
 
 #[cfg(feature = "import")]

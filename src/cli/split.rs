@@ -6,6 +6,7 @@ use clap::Args;
 use zhat::host::import::{Onnx, Split};
 use zhat::host::io::{expect_writable, write_atomically};
 
+use super::files::expect_apart;
 use super::output::{bytes, print};
 use super::{Failure, Outcome};
 
@@ -38,6 +39,7 @@ impl SplitArgs {
             );
             return Err(Failure::Failed(message));
         }
+        expect_apart([("--output", self.output.as_path())], [("the network", self.network.as_path())])?;
         expect_writable(&self.output)?;
         let Split { bytes: file, query, taken } = Onnx::open(&self.network)?.split(self.layer.as_deref())?;
         write_atomically(&self.output, &file)?;

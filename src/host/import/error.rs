@@ -11,12 +11,12 @@ use crate::host::io::ReadError;
 #[derive(Debug)]
 pub struct ImportError {
     path: PathBuf,
-    obstacle: Obstacle,
+    obstacle: Box<Obstacle>,
 }
 
 impl ImportError {
     pub(super) fn new(path: &Path, obstacle: Obstacle) -> Self {
-        Self { path: path.to_owned(), obstacle }
+        Self { path: path.to_owned(), obstacle: Box::new(obstacle) }
     }
 
     /// The file, as it was named by the caller.
@@ -75,12 +75,12 @@ pub enum Obstacle {
     /// The engine can't run the network; the text is its own.
     Engine(String),
     /// A file of inputs.
-    File(ReadError),
+    File(Box<ReadError>),
 }
 
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.obstacle {
+        match &*self.obstacle {
             Obstacle::File(error) => error.fmt(f),
             obstacle => write!(f, "{}: {obstacle}", self.path.display()),
         }
@@ -115,9 +115,9 @@ impl fmt::Display for Obstacle {
 
 impl std::error::Error for ImportError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.obstacle {
+        match &*self.obstacle {
             Obstacle::Io(error) => Some(error),
-            Obstacle::File(error) => Some(error),
+            Obstacle::File(error) => Some(&**error),
             _ => None,
         }
     }
@@ -131,7 +131,7 @@ impl From<io::Error> for Obstacle {
 
 impl From<ReadError> for Obstacle {
     fn from(error: ReadError) -> Self {
-        Self::File(error)
+        Self::File(Box::new(error))
     }
 }
 
