@@ -17,6 +17,7 @@ mod output;
 mod plot;
 mod progress;
 mod query;
+mod report;
 mod reproduce;
 mod split;
 mod train;
@@ -55,6 +56,7 @@ enum Command {
     ExportRust(export_rust::ExportRust),
     Demo(demo::Demo),
     Plot(plot::Plot),
+    Report(report::ReportArgs),
     Train(train::Train),
     Reproduce(reproduce::Reproduce),
     Completions(completions::Completions),
@@ -93,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::ExportRust(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Plot(command) => command.run(),
+        Command::Report(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Reproduce(command) => command.run(),
         Command::Completions(command) => command.run(),
