@@ -30,6 +30,7 @@ EXAMPLES=(
     "classify - m0 m3 m4 m7 m33"
     "kernels - m0 m3 m4 m7 m33"
     "exact - m0 m3 m4 m7 m33"
+    "int8_head - m0 m3 m4 m7 m33"
     "estimators - m0 m3 m4 m7 m33"
     "next_word - m3 m4 m7 m33"
     "streaming - m3 m4 m7 m33"
@@ -78,6 +79,7 @@ host() {
     step "models are what makes them" models_are_current
     step "every example is run" examples_are_listed
     for_each_example host_example
+    from_your_network
     miri
 }
 
@@ -386,6 +388,18 @@ own_board() {
     for program in rtic embassy; do
         diff -u <(head -n 1 "$folder/firmware.out" | cut -d , -f 1) "$folder/$program.out" || die "$program: other answer"
     done
+}
+
+# The way from a network of a package to a checked model. Python and its packages come from elsewhere.
+from_your_network() {
+    local folder=${TMPDIR:-/tmp}/zhat-from-your-network
+    if have python3 && have unzip && python3 -m venv --help >/dev/null 2>&1; then
+        step "the command with an engine" cargo build --release --features cli,import
+        step "the commands of src/guide/from_your_network.md" .cargo/from-your-network.sh "$folder" \
+            "${CARGO_TARGET_DIR:-target}/release/zhat"
+    else
+        skip "the commands of src/guide/from_your_network.md: they need python3, its venv, and unzip"
+    fi
 }
 
 # --- models and lists ------------------------------------------------------------------------------------------------

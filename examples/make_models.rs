@@ -17,7 +17,8 @@ use std::path::Path;
 
 use support::cases::{self, Answer, Case};
 use zhat::host::build::{Plan, Targets, build};
-use zhat::host::io::{ReadOptions, read_matrix};
+use zhat::host::import::{output_layer, with_input_scale};
+use zhat::host::io::{ReadOptions, TensorValues, read_matrix, read_tensor};
 use zhat::host::{Kind, Layer, flat_model};
 use zhat::{Model, QueryBuffer, exact};
 
@@ -48,6 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         keep(&format!("models/{name}.zhat"), &file, check)?;
         keep(&format!("models/{name}-queries.bin"), &answered(&layer, &file.model())?, check)?;
     }
+    int8_head(check)?;
     let layer = Layer::generate(20, 6, 4);
     keep("fuzz/seeds/model/flat.zhat", &flat_model(&layer.weights, &layer.biases)?, check)?;
     if !check {
@@ -58,6 +60,24 @@ fn main() -> Result<(), Box<dyn Error>> {
         keep("fuzz/seeds/model/indexed.zhat", &built.model, check)?;
     }
     Ok(())
+}
+
+/// The head of a TensorFlow Lite network, its int8 activations, and what TensorFlow Lite's kernel makes of them.
+fn int8_head(check: bool) -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/import");
+    let layer = output_layer(folder.join("int8.tflite"), None)?;
+    let input = layer.input.ok_or("int8.tflite has no int8 activations")?;
+    let file = with_input_scale(&flat_model(&layer.weights, &layer.biases)?, input)?;
+    keep("models/import/int8_head.zhat", &file, check)?;
+    let scores = read_matrix(folder.join("int8_scores.npy"), ReadOptions::default())?;
+    let TensorValues::Int(activations) = read_tensor(folder.join("activations.npy"))?.values else {
+        return Err("activations.npy does not hold integers".into());
+    };
+    let cases = activations.chunks_exact(layer.weights.cols()).zip(scores.iter());
+    let bytes = cases.flat_map(|(activations, scores)| {
+        activations.iter().map(|&a| a as u8).chain(scores.iter().map(|&score| (score as i8).cast_unsigned()))
+    });
+    keep("models/import/int8_head-cases.bin", &bytes.collect::<Vec<u8>>(), check)
 }
 
 /// Queries that devices are measured with.

@@ -9,13 +9,15 @@ use serde::Serialize;
 use zhat::host::build::{Chosen, Correction, NoIndex, Plan, Targets, TrialResult};
 use zhat::host::describe::{Description, Needs, SectionSize, sections};
 use zhat::host::evaluate::{ModelSummary, Report};
+use zhat::host::import::with_input_scale;
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
 
 use super::args;
 use super::files::{File, expect_apart, given};
-use super::inputs::{self, LayerArgs};
+use super::inputs::{self, Layer, LayerArgs};
+use super::network::NetworkArgs;
 use super::output::{self, Table, bytes, count, maybe, percent, print};
 use super::progress::{Progress, on_interrupt, write};
 use super::{Failure, Outcome};
@@ -28,6 +30,7 @@ use super::{Failure, Outcome};
 #[derive(Args)]
 #[command(after_help = "Example:
   zhat build --weights W.npy --bias b.npy --queries Q.npy --work 4% --cap 16% -o model.zhat
+  zhat build --model net.onnx --inputs x.npy --work 4% -o model.zhat
   zhat build --weights model.safetensors --tensor lm_head.weight --queries Q.npy --max-error 2% -o model.zhat")]
 pub struct Build {
     #[command(flatten)]
@@ -35,11 +38,13 @@ pub struct Build {
     /// Inputs of the layer as they occur, M×d: what the index is tuned to. Without them it still works, but less well
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
+    #[command(flatten)]
+    network: NetworkArgs,
     /// Other queries to report on, instead of the last fifth of --queries
     #[arg(long, value_name = "FILE")]
     test_queries: Option<PathBuf>,
-    /// The true class of each of --queries: integers, .npy or .csv
-    #[arg(long, value_name = "FILE", requires = "queries")]
+    /// The true class of each query: integers, .npy or .csv
+    #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
     /// Divide scores by the temperature at which --labels are most probable
     #[arg(long, requires = "labels")]
@@ -90,6 +95,8 @@ pub struct Build {
 struct Json<'a> {
     file: &'a Path,
     seconds: f32,
+    /// What was taken of a network.
+    layer: Option<&'a str>,
     model: &'a ModelSummary,
     /// The shape of the index; `null` where all rows are scored.
     plan: Option<&'a Plan>,
@@ -113,30 +120,37 @@ impl Build {
         if self.blend.is_some_and(|blend| !(0.0..=1.0).contains(&blend)) {
             return Err(Failure::Usage("--blend is 0 to 1".into()));
         }
+        if self.labels.is_some() && self.queries.is_none() && self.network.inputs.is_empty() {
+            return Err(Failure::Usage("--labels need --queries, or --inputs of a network".into()));
+        }
+        if !self.network.inputs.is_empty() && (self.queries.is_some() || self.layer.network.is_none()) {
+            return Err(Failure::Usage("--inputs are for --model, in the place of --queries".into()));
+        }
         let start = Instant::now();
         // Before minutes of work, not after them.
-        expect_apart([("--output", self.output.as_path())], self.inputs())?;
+        expect_apart([("--output", self.output.as_path())], self.inputs().chain(self.network.paths()))?;
         expect_writable(&self.output)?;
         on_interrupt(&self.output);
         let progress = Progress::new();
         progress.message("reading");
         let layer = self.layer.read()?;
-        let queries = self.queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
+        let (queries, skipped) = self.read_queries(&layer, &progress)?;
         let report = self.test_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
-        let labels = match (&self.labels, &self.queries, &queries) {
-            (Some(path), Some(queries_path), Some(queries)) => {
-                Some(inputs::labels(path, queries_path, queries, layer.weights.rows())?)
+        let labels = match (&self.labels, &queries) {
+            (Some(path), Some(queries)) => {
+                let source = self.queries.as_deref().unwrap_or(self.layer.path());
+                Some(inputs::labels(path, source, queries, layer.weights.rows())?)
             }
             _ => None,
         };
         let names = match &self.names {
             Some(path) => {
                 let names = read_names(path)?;
-                let same = expect_same_length(&self.layer.weights, &layer.weights, path, names.len());
+                let same = expect_same_length(self.layer.path(), &layer.weights, path, names.len());
                 self.layer.or_transposed(same, names.len() == layer.weights.cols())?;
                 Some(names)
             }
-            None => layer.names,
+            None => layer.names.clone(),
         };
         let request = Request {
             queries: queries.as_ref(),
@@ -155,7 +169,10 @@ impl Build {
             flash: self.flash,
             ..Request::new(&layer.weights, &layer.biases)
         };
-        let made = make(&request, &mut |step| progress.step(step))?;
+        let mut made = make(&request, &mut |step| progress.step(step))?;
+        if let Some(input) = layer.input {
+            made.model = with_input_scale(&made.model, input)?;
+        }
         progress.message("writing");
         write(&self.output, &made.model)?;
         progress.finish();
@@ -167,6 +184,7 @@ impl Build {
             let json = Json {
                 file: &self.output,
                 seconds: start.elapsed().as_secs_f32(),
+                layer: layer.taken.as_deref(),
                 model: &description.model,
                 plan: made.index.as_ref().ok().map(|chosen| &chosen.plan),
                 temperature: made.temperature,
@@ -178,13 +196,29 @@ impl Build {
             };
             return print(&format!("{}\n", serde_json::to_string_pretty(&json)?));
         }
-        print(&(self.text(&made, start.elapsed()) + &output::warnings(&warnings)))
+        let mut text = String::new();
+        if let Some(taken) = &layer.taken {
+            let _ = writeln!(text, "layer {taken}");
+        }
+        if let Some(input) = &layer.input {
+            let (scale, zero) = (input.scale, input.zero_point);
+            let _ = writeln!(text, "int8 activations of scale {scale}, zero point {zero}: stored in the model file");
+        }
+        if let (Some(queries), false) = (&queries, self.network.inputs.is_empty()) {
+            let (rows, files) = (queries.rows(), self.network.inputs.len());
+            let _ =
+                writeln!(text, "ran the network on {files} files: {rows} queries, {skipped} steps skipped as padding");
+        }
+        print(&(text + &self.text(&made, start.elapsed()) + &output::warnings(&warnings)))
     }
 
     /// What is wrong with the queries, file by file.
     fn query_warnings(&self, queries: Option<&Matrix>, test: Option<&Matrix>) -> Vec<String> {
         let shown = |path: &Option<PathBuf>| path.as_ref().map_or(String::new(), |path| path.display().to_string());
-        let (name, test_name) = (shown(&self.queries), shown(&self.test_queries));
+        let (mut name, test_name) = (shown(&self.queries), shown(&self.test_queries));
+        if self.queries.is_none() {
+            name = format!("inputs of the layer of {}", self.layer.path().display());
+        }
         let own = [(queries, &name), (test, &test_name)].into_iter().filter_map(|(it, name)| Some((it?, name)));
         let mut found: Vec<String> = own.flat_map(|(queries, name)| warnings::of_queries(name, queries)).collect();
         if let (Some(queries), Some(test)) = (queries, test) {
@@ -202,6 +236,18 @@ impl Build {
             given("--names", &self.names),
         ];
         self.layer.files().chain(others.into_iter().flatten())
+    }
+
+    /// Queries of a file, or of a run of the network, and how many steps of that were padding.
+    fn read_queries(&self, layer: &Layer, progress: &Progress) -> Outcome<(Option<Matrix>, usize)> {
+        match (&self.queries, &self.layer.network) {
+            (Some(path), _) => Ok((Some(self.layer.queries(layer, path)?), 0)),
+            (None, Some(network)) if !self.network.inputs.is_empty() => {
+                let (queries, skipped) = self.network.queries(network, self.layer.layer.as_deref(), progress)?;
+                Ok((Some(queries), skipped))
+            }
+            _ => Ok((None, 0)),
+        }
     }
 
     /// The report at the end.
@@ -248,8 +294,11 @@ impl Build {
                 (found.work_mean, found.work_max)
             }
             None => {
-                let what =
-                    if self.queries.is_some() { "the queries it was tuned on" } else { "rows in place of queries" };
+                let what = if self.queries.is_some() || !self.network.inputs.is_empty() {
+                    "the queries it was tuned on"
+                } else {
+                    "rows in place of queries"
+                };
                 let _ =
                     writeln!(text, "measured on   {what}: give --queries (80 or more) for figures of error and recall");
                 made.index.as_ref().map_or((1.0, 1.0), |chosen| (chosen.expected.work, chosen.expected.max_work))

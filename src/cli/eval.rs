@@ -70,7 +70,7 @@ impl Eval {
         let (classes, dim) = (file.model().classes(), file.model().dim());
         if (layer.weights.rows(), layer.weights.cols()) != (classes, dim) {
             let found = format!("{}×{}", layer.weights.rows(), layer.weights.cols());
-            let (weights, model) = (self.layer.weights.display(), self.model.display());
+            let (weights, model) = (self.layer.path().display(), self.model.display());
             let hint = self.layer.transpose_hint((layer.weights.cols(), layer.weights.rows()) == (classes, dim));
             return Err(Failure::Failed(format!("{weights}: {found}, but {model} is of {classes}×{dim}{hint}")));
         }
@@ -117,7 +117,7 @@ impl Eval {
     /// Which files are not those that the model was made from, and what would be.
     fn other_layer(&self, mismatch: Mismatch) -> Failure {
         let model = self.model.display();
-        let weights = self.layer.weights.display();
+        let weights = self.layer.path().display();
         Failure::Failed(match (mismatch, &self.layer.bias) {
             (Mismatch::Weights(off), _) => format!(
                 "{weights}: not the weights that {model} was made from: they differ by {} (another --tensor? --transpose?)",

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use zhat::host::Matrix;
+use zhat::host::import::{self, InputScale, OutputLayer};
 use zhat::host::io::{
     Problem, ReadError, ReadOptions, expect_labels_in_range, expect_same_dimension, expect_same_length, read_labels,
     read_model, read_named_matrix, read_queries, read_vector,
@@ -17,8 +18,14 @@ use super::{Failure, Outcome};
 #[derive(Args)]
 pub struct LayerArgs {
     /// The weights, N×d: .npy (f16, f32, f64), .safetensors, .csv, or word vectors (.txt, .vec, .bin, .json)
-    #[arg(long, value_name = "FILE")]
-    pub weights: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "network")]
+    pub weights: Option<PathBuf>,
+    /// A trained network in the place of --weights and --bias: .onnx, .tflite
+    #[arg(long = "model", id = "network", value_name = "FILE", conflicts_with_all = ["weights", "bias", "transpose", "tensor", "bias_tensor"])]
+    pub network: Option<PathBuf>,
+    /// The layer of the network, if it is not the one that its output comes from: the name of a node
+    #[arg(long, value_name = "NAME", conflicts_with = "weights")]
+    pub layer: Option<String>,
     /// The biases, N values; zero without
     #[arg(long, value_name = "FILE")]
     pub bias: Option<PathBuf>,
@@ -41,41 +48,57 @@ pub struct Layer {
     pub biases: Vec<f32>,
     /// Names, where the weights are word vectors.
     pub names: Option<Vec<String>>,
+    /// Of a network: one line about what was taken of it.
+    pub taken: Option<String>,
+    /// Of a network with int8 activations: how they are to be read.
+    pub input: Option<InputScale>,
 }
 
 impl LayerArgs {
     /// The files that are read.
     pub fn files(&self) -> impl Iterator<Item = File<'_>> + Clone {
-        [Some(("--weights", self.weights.as_path())), given("--bias", &self.bias)].into_iter().flatten()
+        [given("--weights", &self.weights), given("--model", &self.network), given("--bias", &self.bias)]
+            .into_iter()
+            .flatten()
     }
 
     /// Reads weights and biases.
     pub fn read(&self) -> Outcome<Layer> {
+        let path = self.path();
+        if self.network.is_some() {
+            let OutputLayer { weights, biases, input, taken, .. } = import::output_layer(path, self.layer.as_deref())?;
+            return Ok(Layer { weights, biases, names: None, taken: Some(taken), input });
+        }
+        import::expect_no_pickle(path)?;
         let options =
             ReadOptions { tensor: self.tensor.as_deref(), transpose: self.transpose, ..ReadOptions::default() };
-        let named =
-            read_named_matrix(&self.weights, options).map_err(|error| named_by(error, "--tensor", &self.tensor))?;
+        let named = read_named_matrix(path, options).map_err(|error| named_by(error, "--tensor", &self.tensor))?;
         let weights = named.matrix;
         // A tensor that is named without a file is one of the file that there is.
-        let source = self.bias.as_ref().or(self.bias_tensor.as_ref().map(|_| &self.weights));
+        let source = self.bias.as_deref().or(self.bias_tensor.as_ref().map(|_| path));
         let biases = match source {
-            Some(path) => {
+            Some(source) => {
                 let options = ReadOptions { tensor: self.bias_tensor.as_deref(), ..ReadOptions::default() };
-                let biases =
-                    read_vector(path, options).map_err(|error| named_by(error, "--bias-tensor", &self.bias_tensor))?;
-                let same = expect_same_length(&self.weights, &weights, path, biases.len());
+                let biases = read_vector(source, options)
+                    .map_err(|error| named_by(error, "--bias-tensor", &self.bias_tensor))?;
+                let same = expect_same_length(path, &weights, source, biases.len());
                 self.or_transposed(same, biases.len() == weights.cols())?;
                 biases
             }
             None => vec![0.0; weights.rows()],
         };
-        Ok(Layer { weights, biases, names: named.names })
+        Ok(Layer { weights, biases, names: named.names, taken: None, input: None })
+    }
+
+    /// The file that the weights are in.
+    pub fn path(&self) -> &Path {
+        self.weights.as_deref().or(self.network.as_deref()).unwrap_or(Path::new(""))
     }
 
     /// Reads queries for these weights.
     pub fn queries(&self, layer: &Layer, path: &Path) -> Outcome<Matrix> {
         let queries = read_queries(path, ReadOptions::default())?;
-        let same = expect_same_dimension(path, &queries, &self.weights, &layer.weights);
+        let same = expect_same_dimension(path, &queries, self.path(), &layer.weights);
         self.or_transposed(same, queries.cols() == layer.weights.rows())?;
         Ok(queries)
     }
@@ -88,6 +111,8 @@ impl LayerArgs {
     /// Says so if the other orientation would fit.
     pub fn transpose_hint(&self, turned_fits: bool) -> &'static str {
         match (turned_fits, self.transpose) {
+            // Of a network it is known how they are stored.
+            _ if self.network.is_some() => "",
             (true, false) => ": are the weights stored d×N? Then add --transpose",
             (true, true) => ": are the weights stored N×d? Then leave out --transpose",
             (false, _) => "",

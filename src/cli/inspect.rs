@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use zhat::host::describe::Description;
+use zhat::model::InputScale;
 
 use super::output::{Table, bytes, count, maybe, percent, print, warnings};
 use super::{Outcome, inputs};
@@ -29,11 +30,11 @@ impl Inspect {
         if self.json {
             return print(&format!("{}\n", serde_json::to_string_pretty(&description)?));
         }
-        print(&format!("{}\n{}", self.model.display(), text(&description)))
+        print(&format!("{}\n{}", self.model.display(), text(&description, file.model().input_scale())))
     }
 }
 
-fn text(d: &Description) -> String {
+fn text(d: &Description, input: Option<InputScale>) -> String {
     let mut text = format!(
         "format {}, {} classes, {} dimensions{}\n\n",
         d.model.format_version,
@@ -69,6 +70,9 @@ fn text(d: &Description) -> String {
     }
     let _ = writeln!(text, "norms     {:.3} to {:.3}, mean {:.3}", d.norms.min, d.norms.max, d.norms.mean);
     let _ = writeln!(text, "biases    {:.3} to {:.3}, mean {:.3}", d.biases.min, d.biases.max, d.biases.mean);
+    if let Some(input) = input {
+        let _ = writeln!(text, "inputs    int8, scale {}, zero point {}", input.scale, input.zero_point);
+    }
     let _ = writeln!(text, "scores    divided by a temperature of {}", d.model.temperature);
     if let (Some(m), Some(kind)) = (&d.measured, d.layer) {
         let _ = writeln!(

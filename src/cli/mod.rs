@@ -2,6 +2,8 @@
 
 mod args;
 mod build;
+#[cfg(feature = "import")]
+mod check;
 mod completions;
 mod demo;
 mod eval;
@@ -10,11 +12,14 @@ mod files;
 mod inputs;
 mod inspect;
 mod man;
+mod network;
 mod output;
 mod plot;
 mod progress;
 mod query;
+mod report;
 mod reproduce;
+mod split;
 mod train;
 mod tune;
 
@@ -41,13 +46,17 @@ const EXAMPLE: &str = "Example:
 #[derive(Subcommand)]
 enum Command {
     Build(build::Build),
+    #[cfg(feature = "import")]
+    Check(check::Check),
     Eval(eval::Eval),
+    Split(split::SplitArgs),
     Tune(tune::Tune),
     Inspect(inspect::Inspect),
     Query(query::QueryArgs),
     ExportRust(export_rust::ExportRust),
     Demo(demo::Demo),
     Plot(plot::Plot),
+    Report(report::ReportArgs),
     Train(train::Train),
     Reproduce(reproduce::Reproduce),
     Completions(completions::Completions),
@@ -76,13 +85,17 @@ pub fn main() -> ExitCode {
     // Wrong arguments end here, with a status of 2.
     let result = match Cli::parse().command {
         Command::Build(command) => command.run(),
+        #[cfg(feature = "import")]
+        Command::Check(command) => command.run(),
         Command::Eval(command) => command.run(),
+        Command::Split(command) => command.run(),
         Command::Tune(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Query(command) => command.run(),
         Command::ExportRust(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Plot(command) => command.run(),
+        Command::Report(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Reproduce(command) => command.run(),
         Command::Completions(command) => command.run(),

@@ -6,3 +6,6 @@ pub mod paper {}
 
 #[doc = include_str!("own_board.md")]
 pub mod own_board {}
+
+#[doc = include_str!("from_your_network.md")]
+pub mod from_your_network {}

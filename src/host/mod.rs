@@ -9,6 +9,8 @@ pub mod evaluate;
 pub mod export;
 mod fmbe;
 mod generate;
+mod grid;
+pub mod import;
 pub mod io;
 mod linear;
 pub mod lm;

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
-use super::{BuildError, Matrix};
+use super::{BuildError, Matrix, grid};
 use crate::kernels::{self, MAX_DIM, ROW_ALIGN};
 use crate::math::Log2;
 use crate::model::{FileWriter, ModelBuf, Section, Sizes};
@@ -62,8 +62,13 @@ impl QuantisedRows {
             .zip(weights.data().par_chunks_exact(weights.cols()))
             .zip(biases)
             .map(|((out, row), &bias)| {
-                // Rounded up, so that the peak stays within ±127; rounding the row to this very scale makes up for it.
-                let scale = (peak(row) / 127.0 / unit).ceil() as u16;
+                let peak = peak(row);
+                let own = grid::step_of(row, peak).map(|step| (step / unit).round());
+                let scale = match own.filter(|scale| (1.0..=f64::from(u16::MAX)).contains(scale)) {
+                    Some(scale) => scale as u16,
+                    // Rounded up, so that the peak stays within ±127; rounding the row to this very scale makes up for it.
+                    None => (peak / 127.0 / unit).ceil() as u16,
+                };
                 let step = f64::from(scale) * unit;
                 let mut rounded = vec![0; stride];
                 let bias = round_row(row, bias, step, compensation, &mut rounded);

@@ -40,6 +40,9 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     if model.trust().is_some_and(|trust| !trust.is_sound()) {
         return Err(Error::SectionContent(Section::Trust.kind()));
     }
+    if model.has(Section::InputScale) && model.input_scale().is_none() {
+        return Err(Error::SectionContent(Section::InputScale.kind()));
+    }
     if model.settings().is_some_and(|settings| !settings.is_sound()) {
         return Err(Error::SectionContent(Section::Settings.kind()));
     }

@@ -61,13 +61,15 @@ pub enum Section {
     Names = 17,
     /// What was measured on queries held out.
     Measured = 18,
+    /// How int8 activations are to be read.
+    InputScale = 19,
     /// How far answers can be trusted.
-    Trust = 19,
+    Trust = 20,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -86,6 +88,7 @@ impl Section {
         Self::NodeGains,
         Self::Names,
         Self::Measured,
+        Self::InputScale,
         Self::Trust,
     ];
 
@@ -116,6 +119,7 @@ impl Section {
             Self::NodeGains => "node gains",
             Self::Names => "names",
             Self::Measured => "measured",
+            Self::InputScale => "input scale",
             Self::Trust => "trust",
         }
     }

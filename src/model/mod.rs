@@ -38,7 +38,8 @@
 //! | 14 | settings | 8 × u32, see [`Settings`] |
 //! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |
-//! | 19 | trust | 24 × u32, see [`Trust`] |
+//! | 19 | input scale | 2 × u32, see [`InputScale`] |
+//! | 20 | trust | 24 × u32, see [`Trust`] |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
@@ -48,6 +49,7 @@ mod check;
 mod fmbe;
 mod header;
 mod include;
+mod input_scale;
 mod links;
 mod measured;
 mod names;
@@ -64,6 +66,7 @@ pub use budget::Budget;
 pub use fmbe::{Fmbe, FmbeKind};
 pub use header::{FORMAT_VERSION, Section};
 pub use include::Aligned;
+pub use input_scale::InputScale;
 pub(crate) use links::Links;
 pub use measured::Measured;
 pub use names::Names;

@@ -341,6 +341,16 @@ fn a_rewritten_file_is_the_same_file() {
     writer.optional(Section::Measured, &measured.to_words());
     let with = ModelBuf::from_bytes(&writer.finish().expect("small")).expect("valid");
     assert_eq!(with.model().measured(), Some(&measured));
+    let scale = InputScale { scale: 0.05, zero_point: -100 };
+    writer.optional(Section::InputScale, &scale.to_words());
+    let with = ModelBuf::from_bytes(&writer.finish().expect("small")).expect("valid");
+    assert_eq!((with.model().measured(), with.model().input_scale()), (Some(&measured), Some(scale)));
+    for wrong in [[0, 0], [f32::NAN.to_bits(), 0], [1f32.to_bits(), 128]] {
+        let mut writer = writer.clone();
+        writer.optional(Section::InputScale, &wrong);
+        let file = ModelBuf::from_bytes(&writer.finish().expect("small"));
+        assert_eq!(file.err(), Some(Error::SectionContent(Section::InputScale.kind())));
+    }
     // A section of the same kind is replaced.
     let other = Measured { queries: 8, ..measured };
     writer.optional(Section::Measured, &other.to_words());

@@ -1,7 +1,7 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
-use super::{Fmbe, Links, Measured, Names, Settings, Trust, check};
+use super::{Fmbe, InputScale, Links, Measured, Names, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Indices, RowFormat, RowTable};
@@ -202,6 +202,15 @@ impl<'a> Model<'a> {
     /// What can be said about its answers, if the file was built with enough queries to tell.
     pub fn trust(&self) -> Option<&Trust> {
         self.trust.as_ref()
+    }
+
+    /// For a layer of a quantised network: how its int8 activations are to be read.
+    pub fn input_scale(&self) -> Option<InputScale> {
+        InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
+    }
+
+    pub(super) fn has(&self, section: Section) -> bool {
+        self.header.section(section).is_some()
     }
 
     /// The length of the file in bytes.

@@ -3,6 +3,7 @@
 
 mod build;
 mod errors;
+mod page;
 mod report;
 mod reproduce;
 mod silent;

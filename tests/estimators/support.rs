@@ -88,14 +88,14 @@ pub fn tree_model(weights: &Matrix, biases: &[f32], leaf: usize, cap: u32) -> Mo
     file.optional(Section::NodeSpreads, &counts.collect::<Vec<_>>());
     file.optional(Section::NodeGains, &vec![0i16; nodes.len()]);
     file.optional(Section::Links, &short((0..2 * n).map(|i| (i * 37 + 11) % n).collect()));
-    let mut settings = [0u32; 16];
+    let mut settings = [0u32; 8];
     settings[0] = cap;
     settings[2] = 2;
     settings[4] = 1.0_f32.to_bits();
     let zero = QueryBuffer::<64>::new(&layer, &vec![0.0; dim]).expect("valid");
     let mut sum = LogSum::new();
     (0..n).for_each(|row| sum.add(layer.rows().score(row, &zero)));
-    settings[11] = sum.log2().to_bits() as u32;
+    settings[6] = sum.log2().to_bits() as u32;
     file.optional(Section::Settings, &settings);
     ModelBuf::from_bytes(&file.finish().expect("small")).expect("a valid model")
 }

@@ -12,6 +12,7 @@
 //! | [`read_vector`] | `.npy`, `.safetensors`, `.csv`, `.txt` | N, N×1 or 1×N numbers |
 //! | [`read_labels`] | `.npy`, `.csv`, `.txt` | N, N×1 or 1×N classes |
 //! | [`read_names`] | any | one name per line |
+//! | [`read_tensor`] | `.npy` | any number of dimensions of floats, integers or truth values |
 //! | [`read_model`] | any | a model file |
 //!
 //! Every reader streams into the values it returns, so that reading costs about one copy of them,
@@ -44,6 +45,7 @@ mod npy;
 mod number;
 mod safetensors;
 mod source;
+mod tensor;
 mod vector;
 mod wink;
 mod word2vec;
@@ -56,6 +58,7 @@ pub use labels::read_labels;
 pub use matrix::{NamedMatrix, read_matrix, read_matrix_bytes, read_named_matrix, read_queries};
 pub use model::read_model;
 pub use names::read_names;
+pub use tensor::{Tensor, TensorValues, read_tensor};
 pub use vector::read_vector;
 pub use write::{WriteError, expect_writable, write_atomically, write_atomically_with, write_npy};
 

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Does what src/guide/from_your_network.md says, as a reader would: writes its files, then runs its commands in their
+# order.
+#
+#   .cargo/from-your-network.sh FOLDER ZHAT     works in FOLDER, with ZHAT as the command; FOLDER/zhat is this repository
+#
+# The commands of the section on PyTorch are run if Python has torch: it is too large to install for a check.
+set -euo pipefail
+
+folder=$1
+zhat=$(realpath "$2")
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+mkdir -p "$folder/bin"
+ln -sfn "$root" "$folder/zhat"
+ln -sf "$zhat" "$folder/bin/zhat"
+cd "$folder"
+
+# Files stand behind a line that is their name alone; commands in blocks of `console`.
+awk '
+    /^```/ && inside { inside = 0; file = ""; kind = ""; next }
+    /^```/ { inside = 1; kind = substr($0, 4); next }
+    inside && file { print > file; next }
+    inside && kind == "console" { if (sub(/^\$ /, "")) print section "\t" $0; next }
+    /^## / { section = substr($0, 4) }
+    /^`[^`]+`:$/ { file = substr($0, 2, length($0) - 3) }
+' "$root/src/guide/from_your_network.md" >commands.txt
+
+[ -x python/bin/python ] || python3 -m venv python
+PATH=$PWD/bin:$PWD/python/bin:$PATH
+
+while IFS=$'\t' read -r section command; do
+    if [ "$section" = PyTorch ]; then
+        if ! python3 -c 'import torch, safetensors' 2>/dev/null; then
+            printf 'NOT RUN, without torch: %s\n' "$command"
+            continue
+        fi
+        python3 hook.py
+    fi
+    printf '\n$ %s\n' "$command"
+    eval "$command" </dev/null
+done <commands.txt

@@ -1,0 +1,27 @@
+//! The output layer of a network, ready for the builder.
+
+use crate::host::{BuildError, Matrix};
+use crate::model::{FileWriter, InputScale, ModelBuf, Section};
+
+/// The output layer of a network.
+#[derive(Clone, Debug)]
+pub struct OutputLayer {
+    /// One row for each class.
+    pub weights: Matrix,
+    /// One bias for each class.
+    pub biases: Vec<f32>,
+    /// For a layer whose inputs are int8 in the network: how to read them.
+    pub input: Option<InputScale>,
+    /// One line for people: what was taken, and what behind it is ignored.
+    pub taken: String,
+}
+
+/// A model file with the scale of its int8 activations: `Model::input_scale` gives it on the device.
+///
+/// # Errors
+/// [`BuildError::File`], if `file` is no model file.
+pub fn with_input_scale(file: &ModelBuf, input: InputScale) -> Result<ModelBuf, BuildError> {
+    let mut writer = FileWriter::reopen(file)?;
+    writer.optional(Section::InputScale, &input.to_words());
+    Ok(writer.into_model()?)
+}

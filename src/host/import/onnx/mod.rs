@@ -1,0 +1,99 @@
+//! ONNX networks: reading the output layer, and cutting it off. Nothing is run here.
+
+mod constant;
+mod graph;
+mod head;
+mod linear;
+mod rows;
+mod split;
+mod tensor;
+
+use std::path::{Path, PathBuf};
+
+use graph::Graph;
+#[cfg(feature = "import")]
+pub(super) use {
+    graph::Input,
+    head::{Head, Kind},
+    linear::Axis,
+};
+
+use super::error::{ImportError, Obstacle};
+use super::layer::OutputLayer;
+
+/// An ONNX file in memory.
+#[derive(Clone, Debug)]
+pub struct Onnx {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Onnx {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it can't be read, or is no network.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ImportError> {
+        let path = path.as_ref();
+        let bytes = super::read(path)?;
+        Self::from_bytes(path, bytes)
+    }
+
+    /// Takes the bytes of a file; `path` is for messages, and its folder for weights that are kept beside it.
+    ///
+    /// # Errors
+    /// If they are no network.
+    pub fn from_bytes(path: impl AsRef<Path>, bytes: Vec<u8>) -> Result<Self, ImportError> {
+        let onnx = Self { path: path.as_ref().to_owned(), bytes };
+        onnx.graph()?;
+        Ok(onnx)
+    }
+
+    /// The file, as it was named by the caller.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The output layer: the one that is named, or the one that the outputs come from.
+    ///
+    /// # Errors
+    /// If there is none, or several could be meant; if its weights can't be read.
+    pub fn layer(&self, name: Option<&str>) -> Result<OutputLayer, ImportError> {
+        let graph = self.graph()?;
+        self.named(graph.head(name).and_then(|head| graph.output_layer(&head, self.folder())))
+    }
+
+    /// The network without its output layer: a file whose output is the layer's query.
+    ///
+    /// # Errors
+    /// As [`Onnx::layer`].
+    pub fn split(&self, name: Option<&str>) -> Result<Split, ImportError> {
+        let graph = self.graph()?;
+        let head = self.named(graph.head(name))?;
+        let bytes = self.named(self.with_outputs(&graph, &[graph.query_output(&head)], false))?;
+        Ok(Split { bytes, query: head.layer.query.into(), taken: graph.taken(&head) })
+    }
+
+    pub(super) fn graph(&self) -> Result<Graph<'_>, ImportError> {
+        self.named(Graph::parse(&self.bytes))
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    pub(super) fn named<T>(&self, result: Result<T, Obstacle>) -> Result<T, ImportError> {
+        result.map_err(|obstacle| ImportError::new(&self.path, obstacle))
+    }
+}
+
+/// A network without its output layer.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Its output: what the layer takes.
+    pub query: String,
+    /// One line for people: the layer that was cut off.
+    pub taken: String,
+}

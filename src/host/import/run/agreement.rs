@@ -1,0 +1,91 @@
+//! The whole network against body and model, on the same inputs.
+
+use serde::Serialize;
+
+use super::Seen;
+use crate::host::evaluate::{EvaluateError, stored_budget};
+use crate::host::measure::{exact_predictions, predictions};
+use crate::math::Log2;
+use crate::{Model, Ranked};
+
+/// How well a model answers as the network does that its layer is from.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Agreement {
+    /// Queries that were compared.
+    pub queries: usize,
+    /// Queries whose best class is the network's.
+    pub same: usize,
+    /// Mean |p − p'|, p of the model's best class, p' of the network's.
+    pub dp_mean: f64,
+    /// The largest of them.
+    pub dp_max: f64,
+    /// Queries whose best class has an interval.
+    pub with_interval: usize,
+    /// Queries whose 95 % interval holds the network's p of the class.
+    pub covered: usize,
+    /// Mean work, dot products per query as a share of all rows.
+    pub work_mean: f64,
+    /// The largest work.
+    pub work_max: f64,
+    /// With labels: how often the network's best class is right.
+    pub network_right: Option<usize>,
+    /// With labels: how often the model's best class is right.
+    pub model_right: Option<usize>,
+    /// Queries where the best class differs: query, the network's class and p, the model's class and p.
+    pub differ: Vec<(usize, usize, f32, u32, f32)>,
+}
+
+impl Agreement {
+    /// Adds what a portion of the inputs shows; `labels` are those of all queries.
+    ///
+    /// # Errors
+    /// If the model can't be asked, or is of another size than the network's layer.
+    pub fn add(&mut self, model: &Model<'_>, seen: &Seen, labels: Option<&[usize]>) -> Result<(), EvaluateError> {
+        let Some(truth) = &seen.probabilities else { return Ok(()) };
+        if seen.queries.cols() != model.dim() {
+            return Err(EvaluateError::Size("columns of the layer's input", seen.queries.cols()));
+        }
+        if truth.cols() != model.classes() {
+            return Err(EvaluateError::Size("classes of the network", truth.cols()));
+        }
+        let answers = match model.tree() {
+            Some(_) => predictions::<1>(model, &seen.queries, &stored_budget(model)),
+            None => exact_predictions::<1>(model, &seen.queries),
+        }
+        .map_err(|error| EvaluateError::Query(self.queries, error))?;
+        for (answer, p) in answers.iter().zip(truth.iter()) {
+            // A budget of next to nothing may not reach any row.
+            let none = Ranked { class: 0, score: Log2::MIN, p: 0.0 };
+            let best = answer.top.first().copied().unwrap_or(none);
+            let (class, most) = p
+                .iter()
+                .copied()
+                .enumerate()
+                .fold((0, f32::NEG_INFINITY), |most, next| if next.1 > most.1 { next } else { most });
+            // The network may give two classes the same p.
+            let found = p[best.class as usize];
+            let same = found == most;
+            if !same {
+                self.differ.push((self.queries, class, most, best.class, best.p));
+            }
+            self.same += usize::from(same);
+            let dp = f64::from((best.p - most).abs());
+            self.dp_mean += (dp - self.dp_mean) / (self.queries + 1) as f64;
+            self.dp_max = self.dp_max.max(dp);
+            if let Some((low, high)) = answer.interval(0) {
+                self.with_interval += 1;
+                self.covered += usize::from((low..=high).contains(&found));
+            }
+            let work = f64::from(answer.work.row_equivalents()) / model.classes() as f64;
+            self.work_mean += (work - self.work_mean) / (self.queries + 1) as f64;
+            self.work_max = self.work_max.max(work);
+            if let Some(&label) = labels.and_then(|labels| labels.get(self.queries)) {
+                *self.network_right.get_or_insert(0) += usize::from(class == label);
+                *self.model_right.get_or_insert(0) += usize::from(best.class as usize == label);
+            }
+            self.queries += 1;
+        }
+        Ok(())
+    }
+}
