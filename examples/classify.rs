@@ -29,9 +29,11 @@ fn run() -> Result<(), Error> {
     let mut scratch = Scratch::<{ seen_words(CLASSES) }, ROOM>::new();
     let query = QueryBuffer::<DIM>::new(&model, &ACTIVATIONS)?;
     let answer = classifier.classify::<5, _, _>(&query, &mut scratch)?;
-    for best in &answer.top {
-        let (low, high) = answer.interval(best.p);
-        say!("class {:3}: p {:.4}, 95 % of the time within {low:.4} to {high:.4}", best.class, best.p);
+    for (place, best) in answer.top.iter().enumerate() {
+        match answer.interval(place) {
+            Some((low, high)) => say!("class {:3}: p {:.4}, within {low:.4} to {high:.4}", best.class, best.p),
+            None => say!("class {:3}: p {:.4}, no interval: the query is not like the calibration", best.class, best.p),
+        }
     }
     say!("{} of {CLASSES} rows' work", answer.work.row_equivalents());
     Ok(())

@@ -54,8 +54,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     keep("fuzz/seeds/model/flat.zhat", &flat_model(&layer.weights, &layer.biases)?, check)?;
     if !check {
         // Not compared: the builder adds floats in the order in which its threads finish.
-        let layer = Layer::generate(100, 6, 5);
-        let calibration = layer.queries(Kind::LanguageModel, 100, 6);
+        let layer = Layer::generate(600, 6, 5);
+        let calibration = layer.queries(Kind::LanguageModel, 300, 6);
         let built = build(&layer.weights, &layer.biases, Some(&calibration), &Targets::default(), &mut |_| ())?;
         keep("fuzz/seeds/model/indexed.zhat", &built.model, check)?;
     }

@@ -38,10 +38,12 @@ fn run() -> Result<(), Error> {
         });
         let answer = answer?;
         say!("{prompt} …");
-        for best in &answer.top {
-            let (low, high) = answer.interval(best.p);
+        for (place, best) in answer.top.iter().enumerate() {
             let name = names.get(best.class as usize).unwrap_or("?");
-            say!("  {:.4} ({low:.4} to {high:.4})  {name}", best.p);
+            match answer.interval(place) {
+                Some((low, high)) => say!("  {:.4} ({low:.4} to {high:.4})  {name}", best.p),
+                None => say!("  {:.4} (not like the calibration)  {name}", best.p),
+            }
         }
         if let Some((query, answer)) = for_query.zip(for_answer) {
             figure!("{query} instructions for the query, {answer} for the answer");

@@ -70,8 +70,8 @@ fn as_c<const K: usize>(prediction: &Prediction<K>) -> (ZhatResult, Vec<ZhatClas
     let log_z = prediction.log_z();
     let result = ZhatResult {
         log_z,
-        log_z_lower: log_z - prediction.margin,
-        log_z_upper: log_z + prediction.margin,
+        familiar: prediction.is_familiar().into(),
+        rejected: prediction.is_rejected().into(),
         energy: prediction.energy(),
         far_share: prediction.far_share,
         rows: prediction.work.rows,
@@ -79,11 +79,11 @@ fn as_c<const K: usize>(prediction: &Prediction<K>) -> (ZhatResult, Vec<ZhatClas
         bytes: prediction.work.bytes,
         top_len: prediction.top.len() as u32,
     };
-    let class = |best: &zhat::Ranked| {
-        let (lower, upper) = prediction.interval(best.p);
+    let class = |(place, best): (usize, &zhat::Ranked)| {
+        let (lower, upper) = prediction.interval(place).unwrap_or((0.0, 1.0));
         ZhatClass { id: best.class, p: best.p, lower, upper }
     };
-    (result, prediction.top.iter().map(class).collect())
+    (result, prediction.top.iter().enumerate().map(class).collect())
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn the_answers_are_those_of_rust_to_the_bit() {
             let mut top = [NO_CLASS; TOP];
             let result = classify(&c, &values, cap, &mut memory, &mut top).expect("an answer");
             assert_eq!((result, top.to_vec()), truth, "cap {cap}");
-            assert!(result.log_z_lower <= result.log_z && result.energy == -result.log_z);
+            assert!(result.energy == -result.log_z);
         }
         let truth = as_c(&zhat::exact::<TOP>(classifier.model(), &query));
         let (mut top, mut result) = ([NO_CLASS; TOP], MaybeUninit::uninit());

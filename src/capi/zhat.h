@@ -83,6 +83,27 @@ typedef int32_t zhat_error;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Yes, no, or that the model was built with too few queries to tell.
+enum ZhatAnswer
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // No.
+  ZHAT_ANSWER_NO = 0,
+  // Yes.
+  ZHAT_ANSWER_YES = 1,
+  // The model does not say.
+  ZHAT_ANSWER_UNKNOWN = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ZhatAnswer ZhatAnswer;
+#else
+typedef int32_t ZhatAnswer;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // An open model: pointers into the model file. Its content is not for C.
 //
 // It may be copied; the model file has to stay where it is.
@@ -97,9 +118,9 @@ typedef struct zhat_class {
   uint32_t id;
   // Its probability.
   float p;
-  // The lower end of the 95 % interval around it.
+  // The lower end of the 95 % interval around it; zero where there is none.
   float lower;
-  // The upper end.
+  // The upper end; one where there is none.
   float upper;
 } zhat_class;
 
@@ -107,10 +128,10 @@ typedef struct zhat_class {
 typedef struct zhat_result {
   // ln Z.
   float log_z;
-  // The lower end of the 95 % interval around it.
-  float log_z_lower;
-  // The upper end.
-  float log_z_upper;
+  // Whether the query is like those that the model was measured with. Only then do the classes have intervals.
+  ZhatAnswer familiar;
+  // Whether the energy is above the model's threshold for inputs that are none of the classes.
+  ZhatAnswer rejected;
   // −ln Z: large where the input is like nothing the layer was trained on.
   float energy;
   // The share of the probability that was not scored but predicted.

@@ -21,8 +21,8 @@ pub fn rust_module(model: &Model<'_>, file: &str) -> String {
 //! let mut scratch = model::Scratch::new(); // put it in a static: it is the RAM that a query needs
 //! let query = model::Query::new(classifier.model(), &activations)?;
 //! let answer: zhat::Prediction<5> = classifier.classify(&query, &mut scratch)?;
-//! for ranked in &answer.top {{
-//!     let (low, high) = answer.interval(ranked.p);
+//! for (place, ranked) in answer.top.iter().enumerate() {{
+//!     let interval = answer.interval(place); // of ranked.p; none where the query is not familiar
 //! }}
 //! ```
 

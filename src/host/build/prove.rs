@@ -37,7 +37,11 @@ pub fn prove(
             _ => exact.clone(),
         };
         let norms = queries.iter().map(|query| linear::dot(query, query).sqrt());
-        Ok(norms.zip(estimated).zip(exact).map(|((norm, estimated), exact)| Answer { norm, estimated, exact }).collect())
+        Ok(norms
+            .zip(estimated)
+            .zip(exact)
+            .map(|((norm, estimated), exact)| Answer { norm, estimated, exact })
+            .collect())
     };
     let answers = ask(all)?;
     let Some(mut trust) = familiar(&answers) else {

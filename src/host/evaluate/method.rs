@@ -9,11 +9,11 @@ use rand_pcg::Pcg64Mcg;
 use crate::Error;
 use crate::estimators::head::retrieve_into;
 use crate::estimators::{self, Estimate, Head, Prediction, samples};
-use crate::search::Candidate;
 use crate::host::measure::{self, HostScratch};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
 use crate::search::Buffers;
+use crate::search::Candidate;
 
 /// Classes of the head that NMIMPS, MIMPS and MINCE start from; the paper's k.
 const HEAD: usize = 100;

@@ -239,7 +239,9 @@ mod tests {
         let answer = |top: &[(u32, f32)]| Answer {
             log_z: 1.0,
             top: top.iter().copied().collect(),
-            interval: Some((0.9, 1.1)),
+            intervals: heapless::Vec::new(),
+            familiar: None,
+            sampled: Some((0.9, 1.1)),
             work: 1,
         };
         let report = |method: Method| {

@@ -127,10 +127,9 @@ fn coverage(model: &Model<'_>, queries: &Matrix) -> Result<f64, ReproduceError> 
     let truths = truths(model, queries).map_err(ReproduceError::Model)?;
     let answers = predictions::<1>(model, queries, &settings.budget).map_err(ReproduceError::Model)?;
     let held = answers.iter().zip(&truths).filter(|(answer, truth)| {
-        answer
-            .top
-            .first()
-            .is_some_and(|best| answer.interval(0).is_some_and(|interval| holds(interval, (best.score.to_nats() - truth.log_z).exp())))
+        answer.top.first().is_some_and(|best| {
+            answer.interval(0).is_some_and(|interval| holds(interval, (best.score.to_nats() - truth.log_z).exp()))
+        })
     });
     Ok(held.count() as f64 / answers.len() as f64)
 }
