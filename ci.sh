@@ -77,6 +77,7 @@ main() {
 host() {
     step "tools for the host" host_tools
     step "format" cargo fmt --check
+    step "format, fuzz targets" cargo fmt --check --manifest-path fuzz/Cargo.toml
     step "clippy, no features" cargo clippy --all-targets -- -D warnings
     step "clippy, all features" cargo clippy --all-targets --all-features -- -D warnings
     step "tests, std and capi" cargo test --features std,capi

@@ -37,6 +37,11 @@ impl Aligned {
         &mut bytes[..self.len]
     }
 
+    /// The checksum of the file: a number that any change changes.
+    pub fn checksum(&self) -> u32 {
+        self.bytes().get(16..20).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
+    }
+
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: any word is eight bytes.
