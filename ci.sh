@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Everything that is checked, with one command. Installs what is missing.
 #
-#   ./ci.sh         both halves
+#   ./ci.sh         all of the following, fuzzing for a minute each
 #   ./ci.sh host    format, lints, tests, documentation and examples on this machine
 #   ./ci.sh qemu    builds for bare targets, and the examples on Cortex-M boards in QEMU
 #   ./ci.sh device  the part of qemu that measures: flash by part, and instructions for layers of several sizes
+#   ./ci.sh fuzz [SECONDS]   every fuzz target from its seeds, for so long each (60)
 #
 #   ZHAT_DEVICE_TOOLCHAIN=rustup|debian   where the bare targets' libraries come from. By default rustup's if it can
 #                                         fetch them, else Debian's compiler and library source.
@@ -48,14 +49,18 @@ CHECKED_BOARDS=(m4 m3)
 DEVICE_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")/device
 # Layers that are made to be measured on.
 SIZES_DIR=$DEVICE_DIR/models
-# Where the decoder of defmt's log is installed, if it is not there already.
-DEFMT_DIR=${CARGO_TARGET_DIR:-target}/tools
+# Where tools are installed that are not there already: the decoder of defmt's log, and cargo-fuzz.
+TOOLS_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")/tools
+# What fuzzing prints, and how many targets run at the same time.
+FUZZ_LOGS=${CARGO_TARGET_DIR:-target}/fuzz
+FUZZERS=2
 
 main() {
     trap summary EXIT
     case "${1:-all}" in
     all)
         host
+        fuzz 60
         qemu
         ;;
     host) host ;;
@@ -64,13 +69,15 @@ main() {
         step "tools for devices" device_tools
         device
         ;;
-    *) die "usage: ./ci.sh [host|qemu|device]" ;;
+    fuzz) fuzz "${2:-60}" ;;
+    *) die "usage: ./ci.sh [host|qemu|device|fuzz [SECONDS]]" ;;
     esac
 }
 
 host() {
     step "tools for the host" host_tools
     step "format" cargo fmt --check
+    step "format, fuzz targets" cargo fmt --check --manifest-path fuzz/Cargo.toml
     step "clippy, no features" cargo clippy --all-targets -- -D warnings
     step "clippy, all features" cargo clippy --all-targets --all-features -- -D warnings
     step "tests, std and capi" cargo test --features std,capi
@@ -106,6 +113,12 @@ qemu() {
     step "static library for C" static_library
     step "C example on mps2-an386" c_example
     step "the project of src/guide/own_board.md" own_board
+}
+
+fuzz() {
+    step "tools for fuzzing" fuzz_tools
+    step "fuzz targets" cargo_fuzz build
+    step "fuzzing, $1 s for each target" fuzz_all "$1"
 }
 
 device() {
@@ -341,8 +354,8 @@ run_example() {
 }
 
 defmt_tools() {
-    have defmt-print || PATH=$DEFMT_DIR/bin:$PATH have defmt-print ||
-        cargo install --debug --quiet --locked --root "$DEFMT_DIR" defmt-print
+    have defmt-print || PATH=$TOOLS_DIR/bin:$PATH have defmt-print ||
+        cargo install --debug --quiet --locked --root "$TOOLS_DIR" defmt-print
 }
 
 # Frames of defmt come out of QEMU as bytes; the strings are in the program's file.
@@ -351,7 +364,7 @@ log_example() {
     cargo run --quiet --example defmt_log --features defmt
     DEFMT_LOG=debug device_cargo run --quiet --release --target thumbv7em-none-eabihf --example defmt_log \
         --features defmt >"$log.frames"
-    PATH=$PATH:$DEFMT_DIR/bin defmt-print --log-format '{L} {s}' -e "$program" <"$log.frames" >"$log"
+    PATH=$PATH:$TOOLS_DIR/bin defmt-print --log-format '{L} {s}' -e "$program" <"$log.frames" >"$log"
     cat "$log"
     diff -u examples/defmt_log.out "$log" || die "example defmt_log: other output than examples/defmt_log.out"
 }
@@ -464,6 +477,48 @@ instructions_by_size() {
         diff "$SIZES_DIR/$name.host" <(grep -v '^# ' "$SIZES_DIR/$name.device") || die "costs of $name: other answers"
         sed -n 's/^# //p' "$SIZES_DIR/$name.device"
     done
+}
+
+# --- fuzzing ---------------------------------------------------------------------------------------------------------
+
+fuzz_tools() {
+    require_rust
+    have c++ || install_packages g++
+    cargo_fuzz --version || cargo install --quiet --locked --root "$TOOLS_DIR" cargo-fuzz
+}
+
+# Sanitizers and coverage are for nightly compilers; a stable one does as it is told.
+cargo_fuzz() { PATH=$PATH:$TOOLS_DIR/bin RUSTC_BOOTSTRAP=1 cargo fuzz "$@"; }
+
+# fuzz_all SECONDS: two targets at a time. A case that fails is in fuzz/artifacts, and belongs into a test.
+fuzz_all() {
+    local target failed=() runs all=0
+    mkdir -p "$FUZZ_LOGS"
+    for target in $(cargo_fuzz list); do
+        while [ "$(jobs -rp | wc -l)" -ge "$FUZZERS" ]; do sleep 1; done
+        fuzz_one "$target" "$1" &
+    done
+    wait
+    for target in $(cargo_fuzz list); do
+        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$FUZZ_LOGS/$target.log")
+        printf '%-12s %12s runs\n' "$target" "${runs:-?}"
+        all=$((all + ${runs:-0}))
+        [ -e "$FUZZ_LOGS/$target.passed" ] || failed+=("$target")
+    done
+    printf '%-12s %12d runs\n' all "$all"
+    for target in "${failed[@]}"; do tail -n 40 "$FUZZ_LOGS/$target.log"; done
+    [ "${#failed[@]}" -eq 0 ] || die "fuzzing failed: ${failed[*]}"
+}
+
+# fuzz_one TARGET SECONDS: from the seeds, and from what earlier runs on this machine found.
+fuzz_one() {
+    local log=$FUZZ_LOGS/$1.log
+    rm -f "$FUZZ_LOGS/$1.passed"
+    mkdir -p "fuzz/corpus/$1"
+    if cargo_fuzz run "$1" "fuzz/corpus/$1" "fuzz/seeds/$1" -- -max_total_time="$2" -timeout=10 \
+        -rss_limit_mb=2048 -print_final_stats=1 >"$log" 2>&1; then
+        touch "$FUZZ_LOGS/$1.passed"
+    fi
 }
 
 # --- Miri ------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 //! Makes the files in `models/` that the examples include (generated layers, queries, and the answers to them), and
-//! small ones in `fuzz/seeds/model/` that fuzzing starts from.
+//! small ones in `fuzz/seeds/` that fuzzing starts from.
 //!
 //! ```text
 //! cargo run --release --features std --example make_models              write them
@@ -19,7 +19,9 @@ use support::cases::{self, Answer, Case};
 use zhat::host::build::{Plan, Targets, build};
 use zhat::host::import::{output_layer, with_input_scale};
 use zhat::host::io::{ReadOptions, TensorValues, read_matrix, read_tensor};
-use zhat::host::{Kind, Layer, flat_model};
+use zhat::host::make::{Request, make};
+use zhat::host::{Kind, Layer, flat_model, with_fmbe};
+use zhat::model::FmbeKind;
 use zhat::{Model, QueryBuffer, exact};
 
 const DIM: usize = 64;
@@ -50,14 +52,37 @@ fn main() -> Result<(), Box<dyn Error>> {
         keep(&format!("models/{name}-queries.bin"), &answered(&layer, &file.model())?, check)?;
     }
     int8_head(check)?;
+    seeds(check)
+}
+
+/// Small files that fuzzing starts from: one for each kind of section.
+fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
     let layer = Layer::generate(20, 6, 4);
-    keep("fuzz/seeds/model/flat.zhat", &flat_model(&layer.weights, &layer.biases)?, check)?;
+    let flat = flat_model(&layer.weights, &layer.biases)?;
+    keep("fuzz/seeds/model/flat.zhat", &flat, check)?;
+    for (name, kind) in
+        [("maclaurin", FmbeKind::Maclaurin), ("centred", FmbeKind::Centred), ("positive", FmbeKind::Positive)]
+    {
+        keep(&format!("fuzz/seeds/model/{name}.zhat"), &with_fmbe(&flat, kind, 24, 1)?, check)?;
+    }
     if !check {
         // Not compared: the builder adds floats in the order in which its threads finish.
-        let layer = Layer::generate(600, 6, 5);
+        let layer = Layer::generate(200, 6, 5);
         let calibration = layer.queries(Kind::LanguageModel, 300, 6);
-        let built = build(&layer.weights, &layer.biases, Some(&calibration), &Targets::default(), &mut |_| ())?;
-        keep("fuzz/seeds/model/indexed.zhat", &built.model, check)?;
+        let names: Vec<String> = (0..200).map(|class| format!("n{class}")).collect();
+        let plans = vec![Plan { branching: 4, leaf: 8, links: 3, ..Plan::default() }];
+        let request = Request {
+            targets: Targets { work: 0.2, cap: 0.4, plans, ..Targets::default() },
+            queries: Some(&calibration),
+            names: Some(&names),
+            ..Request::new(&layer.weights, &layer.biases)
+        };
+        let made = make(&request, &mut |_| ())?;
+        keep("fuzz/seeds/model/indexed.zhat", &made.model, check)?;
+        // The numbers of a call, then the model: see fuzz/fuzz_targets/capi.rs.
+        for (name, numbers) in [("classify", [0, 0, 64, 5, 40, 0, 0, 100]), ("exact", [0, 0, 0, 5, 0, 0, 1, 100])] {
+            keep(&format!("fuzz/seeds/capi/{name}.bin"), &[&numbers[..], &made.model].concat(), check)?;
+        }
     }
     Ok(())
 }

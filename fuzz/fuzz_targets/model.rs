@@ -1,69 +1,129 @@
-//! Arbitrary bytes as a model file: nothing may panic or read outside, whatever is in there.
-//!
-//! The magic, version, length and checksum are mended first, or no input would get past them. `fuzz/seeds` has valid
-//! files to start from.
+//! Arbitrary bytes as a model file: whatever is in there, nothing may panic, read outside or go on for long. It is opened
+//! with all checks, or trusted where they fail, and then asked everything that a model can be asked, about one query: its
+//! checksum says which.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use zhat::model::FORMAT_VERSION;
-use zhat::{Budget, Classifier, Model, QueryBuffer, Scratch, exact};
+use rand_pcg::Pcg32;
+use zhat::estimators::{
+    HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
+};
+use zhat::language::Context;
+use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, seen_words};
+use zhat_fuzz::Aligned;
 
-const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
-const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+/// The widest query and the most classes that are asked about; files beyond that are only opened.
+const D: usize = 64;
+const N: usize = 512;
+type Query = QueryBuffer<D>;
+/// One that is enough for most searches, and one that overflows.
+type Roomy = Scratch<{ seen_words(N) }, 256>;
+type Narrow = Scratch<{ seen_words(N) }, 24>;
 
 fuzz_target!(|bytes: &[u8]| {
-    // Words, for their alignment.
-    let mut words = vec![0_u64; bytes.len().div_ceil(8)];
-    let (_, file, _) = unsafe { words.align_to_mut::<u8>() };
-    let file = &mut file[..bytes.len()];
-    file.copy_from_slice(bytes);
-    mend(file);
-    if let Ok(model) = Model::from_bytes(file) {
-        use_all_of(&model);
+    let file = Aligned::model(bytes);
+    let trusted = Model::from_bytes_trusted(file.bytes());
+    let checked = Model::from_bytes(file.bytes());
+    assert!(trusted.is_ok() || checked.is_err(), "what passes all checks is trusted");
+    if let Ok(model) = checked.or(trusted) {
+        look_at(&model);
+        ask(&model, file.checksum());
     }
-    if let Ok(model) = Model::from_bytes_trusted(file) {
-        use_all_of(&model);
+    if let Ok(context) = Context::from_bytes(file.bytes(), 4) {
+        assert!(context.positions() > 0 && context.width() > 0);
     }
 });
 
-fn mend(file: &mut [u8]) {
-    let len = file.len() as u32;
-    if file.len() < 20 {
-        return;
-    }
-    file[..8].copy_from_slice(&MAGIC);
-    file[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
-    file[12..16].copy_from_slice(&len.to_le_bytes());
-    let mut digest = CRC.digest();
-    digest.update(&file[..16]);
-    digest.update(&file[20..]);
-    file[16..20].copy_from_slice(&digest.finalize().to_le_bytes());
-}
-
-fn use_all_of(model: &Model<'_>) {
-    let _ = model.sections().count();
+/// The views of a model.
+fn look_at(model: &Model<'_>) {
+    let _ = (model.sections().count(), model.settings(), model.measured(), model.fmbe().map(|table| table.features()));
     for class in [0, 1, model.classes() - 1, model.classes(), usize::MAX] {
         if let Some(row) = model.row_of_class(class) {
             let rows = model.rows();
             let _ = (model.class_of_row(row), rows.weights(row).count(), rows.scale(row), rows.bias(row));
         }
+        let _ = model.names().map(|names| (names.get(class), names.find("the")));
     }
-    for value in [0.0, 1.0, -1e3, 1e-30, f32::NAN] {
-        let Ok(query) = QueryBuffer::<64>::new(model, &vec![value; model.dim()]) else {
+    let _ = model.names().map(|names| Context::words::<3>(names, "a few words"));
+}
+
+/// A query of floats or of int8, ordinary or not.
+fn ask(model: &Model<'_>, choice: u32) {
+    if model.classes() > N || model.dim() > D {
+        return;
+    }
+    let wave = |i: usize| ((i + choice as usize % 1000) as f32 * 0.7).sin();
+    let floats = |scale: f32| (0..model.dim()).map(|i| scale * wave(i)).collect::<Vec<f32>>();
+    let bytes = |largest: f32| (0..model.dim()).map(|i| (largest * wave(i)) as i8).collect::<Vec<i8>>();
+    let mut query = Query::empty();
+    let set = match choice % 8 {
+        0 => query.set(model, &floats(0.0)),
+        1 => query.set(model, &floats(1e3)),
+        2 => query.set(model, &floats(1e-30)),
+        3 => query.set(model, &floats(f32::NAN)),
+        4 => query.set_i8(model, &bytes(127.0), 0.01),
+        5 => query.set_i8(model, &bytes(-128.0), 1e-3),
+        _ => query.set(model, &floats(1.0)),
+    };
+    if set.is_ok() {
+        all_estimators(model, &query);
+    }
+}
+
+fn all_estimators(model: &Model<'_>, query: &Query) {
+    let answer = exact::<4>(model, query);
+    assert!(answer.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
+    let _ = (answer.log_z(), answer.interval(0.5), answer.probability(model, query, 1));
+    let _ = classify(model, query, &mut Roomy::new());
+    let _ = classify(model, query, &mut Narrow::new());
+    for cap in [1, 7, 64, N as u32, u32::MAX] {
+        let budget = Budget { cap, epsilon: if cap == 64 { 0.1 } else { 0.0 }, expand: cap % 9 };
+        let _ = estimates(model, query, &budget);
+    }
+}
+
+/// The classifier with the stored budget and with others.
+fn classify<const ROOM: usize>(
+    model: &Model<'_>,
+    query: &Query,
+    scratch: &mut Scratch<{ seen_words(N) }, ROOM>,
+) -> Result<(), Error> {
+    let stored = Classifier::new(*model)?;
+    let mut rng = Pcg32::new(1, 1);
+    for cap in [stored.budget().cap, 1, 20, 64, u32::MAX] {
+        let Ok(classifier) = stored.with_budget(Budget { cap, ..stored.budget() }) else {
             continue;
         };
-        let answer = exact::<4>(model, &query);
-        assert!(answer.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
-        let _ = (answer.log_z(), answer.probability(model, &query, 1));
-        if let Ok(classifier) = Classifier::new(*model) {
-            let budget = Budget { cap: 64, ..classifier.budget() };
-            let mut scratch = Scratch::<64, 64>::new();
-            let _ = classifier.classify::<4, 64, 64>(&query, &mut scratch);
-            if let Ok(classifier) = classifier.with_budget(budget) {
-                let _ = classifier.classify::<4, 64, 64>(&query, &mut scratch);
-                let _ = classifier.certain_log_z(&query, &mut scratch);
-                let _ = classifier.certain_top::<4, 64, 64>(&query, &mut scratch);
-            }
+        if let Ok(found) = classifier.classify::<4, _, ROOM>(query, scratch) {
+            assert!(found.work.row_equivalents() <= cap, "{:?} of {cap}", found.work);
+            assert!(found.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
         }
+        if let Ok(drawn) = classifier.sample(query, scratch, &mut rng) {
+            assert!(drawn.work.row_equivalents() <= cap, "{:?} of {cap}", drawn.work);
+        }
+        let _ = classifier.certain_log_z(query, scratch);
+        let _ = classifier.certain_top::<4, _, ROOM>(query, scratch);
     }
+    Ok(())
+}
+
+fn estimates(model: &Model<'_>, query: &Query, budget: &Budget) -> Result<(), Error> {
+    let mut rng = Pcg32::new(u64::from(budget.cap), 2);
+    let mut marks = [0; seen_words(N)];
+    let mut scratch = Roomy::new();
+    let mut buffer = HeadBuffer::<20>::new();
+    let _ = self_normalised();
+    for samples in [0, 5, N] {
+        uniform(model, query, samples, &mut rng, &mut marks)?;
+    }
+    let _ = fmbe(model, query);
+    let _ = moments(model, query, budget, &mut scratch);
+    for samples in [0, 5, 60] {
+        let _ = moments_with_samples(model, query, budget, samples, &mut scratch, &mut rng);
+    }
+    let head = retrieve(model, query, budget, &mut scratch, &mut buffer)?;
+    let _ = nmimps(model, &head);
+    let _ = mimps(model, query, 10, &head, &mut rng, &mut marks)?;
+    let _ = mince(model, query, 10, &head, &mut rng, &mut marks, &mut [Log2::MIN; 10])?;
+    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::search::{Buffers, seen_words};
 
 /// Words of scratch memory for a search with so much room for nodes: `ZHAT_SCRATCH_WORDS` of the header.
 pub const fn scratch_words(classes: usize, dim: usize, room: usize) -> usize {
-    query_words(dim) + seen_words(classes) + room
+    query_words(dim).saturating_add(seen_words(classes)).saturating_add(room)
 }
 
 /// Words of scratch memory that Exact needs: `ZHAT_EXACT_SCRATCH_WORDS` of the header.

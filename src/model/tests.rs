@@ -224,17 +224,29 @@ fn sixty_four_sections_are_the_most() {
 
 #[test]
 fn words_that_must_be_zero_are_zero() {
-    let file = crate::include_model!("../../fuzz/seeds/model/indexed.zhat");
-    assert_eq!(open(file), Ok(()));
-    for (section, reserved) in [(Section::Settings, 12..16), (Section::TreeInfo, 5..8)] {
-        for word in reserved {
+    let indexed = crate::include_model!("../../fuzz/seeds/model/indexed.zhat");
+    let features = crate::include_model!("../../fuzz/seeds/model/maclaurin.zhat");
+    let content = |section: Section| Error::SectionContent(section.kind());
+    for (file, section, reserved, expected) in [
+        (indexed, Section::Settings, 12..16, content(Section::Settings)),
+        (indexed, Section::TreeInfo, 5..8, content(Section::TreeInfo)),
+        (features, Section::Fmbe, 6..8, Error::SectionLength(Section::Fmbe.kind())),
+    ] {
+        assert_eq!(open(file), Ok(()));
+        let is_it = |entry: &usize| file[HEADER_LEN + ENTRY_LEN * entry..][..2] == section.kind().to_le_bytes();
+        let entry = HEADER_LEN + ENTRY_LEN * (0..20).find(is_it).expect("a section");
+        let offset = u32::from_le_bytes(file[entry + 4..entry + 8].try_into().expect("four bytes")) as usize;
+        let changed = |at: usize, bit: u8| {
             let mut bytes = file.to_vec();
-            let entry = bytes[HEADER_LEN..].chunks_exact(ENTRY_LEN).find(|e| e[..2] == section.kind().to_le_bytes());
-            let offset = entry.and_then(|entry| entry[4..8].try_into().ok()).map_or(0, u32::from_le_bytes) as usize;
-            bytes[offset + 4 * word] = 1;
-            let expected = Some(Error::SectionContent(section.kind()));
-            assert_eq!(open(&resealed(bytes.clone())).err(), expected, "{section:?}, word {word}");
+            bytes[at] |= bit;
+            open(&resealed(bytes))
+        };
+        for word in reserved {
+            assert_eq!(changed(offset + 4 * word, 1), Err(expected), "{section:?}, word {word}");
         }
+        assert_eq!(changed(entry + 12, 1), Err(Error::SectionTable), "the last word of an entry");
+        assert_eq!(changed(entry + 2, 2), Err(Error::SectionTable), "a flag that says nothing");
+        assert_eq!(changed(44, 1), Err(Error::Header), "the last word of the header");
     }
 }
 

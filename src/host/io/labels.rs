@@ -19,11 +19,20 @@ use super::vector::{expect_some, for_each_value, length};
 /// As [`read_vector`](super::read_vector), for numbers that are not integers or are below 0.
 pub fn read_labels(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Vec<usize>, ReadError> {
     let path = path.as_ref();
-    with_file(path, |source| match extension(path).as_str() {
+    with_file(path, |source| read_as(&extension(path), source, options))
+}
+
+/// Reads what a file of this extension holds.
+pub(super) fn read_as<R: Read>(
+    extension: &str,
+    source: Source<R>,
+    options: ReadOptions<'_>,
+) -> Result<Vec<usize>, Problem> {
+    match extension {
         "npy" => read_npy(source, options),
         "csv" | "txt" => read_text(source, options),
         _ => Err(Problem::Extension(".npy, .csv or .txt")),
-    })
+    }
 }
 
 fn read_npy<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Vec<usize>, Problem> {

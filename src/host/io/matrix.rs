@@ -1,6 +1,6 @@
 //! Matrices from any of the formats, chosen by the file's extension.
 
-use std::io::Cursor;
+use std::io::{BufRead, Seek};
 use std::path::Path;
 
 use super::error::{Problem, ReadError};
@@ -37,23 +37,30 @@ pub fn read_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<M
 /// As [`read_matrix`].
 pub fn read_named_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<NamedMatrix, ReadError> {
     let path = path.as_ref();
-    with_file(path, |source| {
-        let unnamed = |matrix| NamedMatrix { matrix, names: None };
-        match extension(path).as_str() {
-            "npy" | "csv" | "txt" | "vec" | "bin" | "json" if options.tensor.is_some() => Err(NO_TENSORS),
-            "npy" => Npy::open(source)?.read_matrix(options).map(unnamed),
-            "safetensors" => safetensors::read_matrix(source, options).map(unnamed),
-            "csv" => delimited::read_matrix(source, options).map(unnamed),
-            "txt" | "vec" | "bin" | "json" if options.transpose => {
-                Err(Problem::Option("word vectors cannot be transposed: a row is a word"))
-            }
-            "txt" | "vec" => word_text::read(source, options),
-            "bin" => word2vec::read(source, options),
-            "json" => wink::read(source, options),
-            "npz" => Err(ARCHIVE),
-            _ => Err(Problem::Extension(".npy, .safetensors, .csv, or word vectors as .txt, .vec, .bin or .json")),
+    with_file(path, |source| read_as(&extension(path), source, options))
+}
+
+/// Reads what a file of this extension holds.
+pub(super) fn read_as<R: BufRead + Seek>(
+    extension: &str,
+    source: Source<R>,
+    options: ReadOptions<'_>,
+) -> Result<NamedMatrix, Problem> {
+    let unnamed = |matrix| NamedMatrix { matrix, names: None };
+    match extension {
+        "npy" | "csv" | "txt" | "vec" | "bin" | "json" if options.tensor.is_some() => Err(NO_TENSORS),
+        "npy" => Npy::open(source)?.read_matrix(options).map(unnamed),
+        "safetensors" => safetensors::read_matrix(source, options).map(unnamed),
+        "csv" => delimited::read_matrix(source, options).map(unnamed),
+        "txt" | "vec" | "bin" | "json" if options.transpose => {
+            Err(Problem::Option("word vectors cannot be transposed: a row is a word"))
         }
-    })
+        "txt" | "vec" => word_text::read(source, options),
+        "bin" => word2vec::read(source, options),
+        "json" => wink::read(source, options),
+        "npz" => Err(ARCHIVE),
+        _ => Err(Problem::Extension(".npy, .safetensors, .csv, or word vectors as .txt, .vec, .bin or .json")),
+    }
 }
 
 /// Reads queries: a matrix as [`read_matrix`] does, or one query as a `.npy` of one dimension.
@@ -79,7 +86,7 @@ pub fn read_queries(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<
 /// # Errors
 /// As [`read_matrix`].
 pub fn read_matrix_bytes(name: &str, bytes: &[u8]) -> Result<Matrix, ReadError> {
-    let source = Source { reader: Cursor::new(bytes), len: bytes.len() as u64 };
+    let source = Source::of(bytes);
     let options = ReadOptions::default();
     let matrix = match bytes.starts_with(b"\x93NUMPY") {
         true => Npy::open(source).and_then(|npy| npy.read_matrix(options)),

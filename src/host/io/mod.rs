@@ -36,6 +36,7 @@ mod check;
 mod delimited;
 mod element;
 mod error;
+mod every;
 mod labels;
 mod layout;
 mod matrix;
@@ -54,6 +55,8 @@ mod write;
 
 pub use check::{expect_labels_in_range, expect_same_dimension, expect_same_length};
 pub use error::{Position, Problem, ReadError};
+#[doc(hidden)]
+pub use every::read_everything;
 pub use labels::read_labels;
 pub use matrix::{NamedMatrix, read_matrix, read_matrix_bytes, read_named_matrix, read_queries};
 pub use model::read_model;

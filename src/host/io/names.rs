@@ -16,7 +16,7 @@ pub fn read_names(path: impl AsRef<Path>) -> Result<Vec<String>, ReadError> {
     with_file(path.as_ref(), read)
 }
 
-fn read<R: BufRead>(source: Source<R>) -> Result<Vec<String>, Problem> {
+pub(super) fn read<R: BufRead>(source: Source<R>) -> Result<Vec<String>, Problem> {
     let mut names = Vec::new();
     for line in source.reader.split(b'\n') {
         let mut line = line?;

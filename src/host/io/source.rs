@@ -1,7 +1,7 @@
 //! An opened file: checked to be one, read through a buffer, with its length known.
 
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufReader, Cursor};
 use std::path::Path;
 
 use super::error::{Problem, ReadError};
@@ -12,11 +12,10 @@ pub(super) struct Source<R> {
     pub len: u64,
 }
 
-/// What the tests read from.
-#[cfg(test)]
-impl<'a> Source<std::io::Cursor<&'a [u8]>> {
+impl<'a> Source<Cursor<&'a [u8]>> {
+    /// What is in memory already.
     pub fn of(bytes: &'a [u8]) -> Self {
-        Self { reader: std::io::Cursor::new(bytes), len: bytes.len() as u64 }
+        Self { reader: Cursor::new(bytes), len: bytes.len() as u64 }
     }
 }
 

@@ -20,14 +20,23 @@ use super::{delimited::for_each_row, npy::Npy, safetensors::Tensor};
 /// As [`read_matrix`](super::read_matrix), for another shape, NaN and +∞.
 pub fn read_vector(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Vec<f32>, ReadError> {
     let path = path.as_ref();
-    with_file(path, |source| match extension(path).as_str() {
+    with_file(path, |source| read_as(&extension(path), source, options))
+}
+
+/// Reads what a file of this extension holds.
+pub(super) fn read_as<R: Read + Seek>(
+    extension: &str,
+    source: Source<R>,
+    options: ReadOptions<'_>,
+) -> Result<Vec<f32>, Problem> {
+    match extension {
         "npy" | "csv" | "txt" if options.tensor.is_some() => Err(NO_TENSORS),
         "npy" => read_npy(source, options),
         "safetensors" => read_safetensors(source, options),
         "csv" | "txt" => read_text(source, options),
         "npz" => Err(ARCHIVE),
         _ => Err(Problem::Extension(".npy, .safetensors, .csv or .txt")),
-    })
+    }
 }
 
 /// The length of a list of this shape.

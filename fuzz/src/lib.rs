@@ -1,0 +1,65 @@
+//! What the targets share.
+
+use zhat::host::io::{ReadOptions, read_everything};
+use zhat::model::FORMAT_VERSION;
+
+const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
+const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+
+/// Bytes on a word boundary, as models are.
+pub struct Aligned {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Aligned {
+    /// A model file of these bytes, whose magic, version, length and checksum are mended: or none would get past them.
+    pub fn model(bytes: &[u8]) -> Self {
+        let mut copy = Self { words: vec![0; bytes.len().div_ceil(8)], len: bytes.len() };
+        let file = copy.bytes_mut();
+        file.copy_from_slice(bytes);
+        if file.len() >= 20 {
+            let len = file.len() as u32;
+            file[..8].copy_from_slice(&MAGIC);
+            file[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+            file[12..16].copy_from_slice(&len.to_le_bytes());
+            let mut digest = CRC.digest();
+            digest.update(&file[..16]);
+            digest.update(&file[20..]);
+            file[16..20].copy_from_slice(&digest.finalize().to_le_bytes());
+        }
+        copy
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: any word is eight bytes.
+        let (_, bytes, _) = unsafe { self.words.align_to_mut::<u8>() };
+        &mut bytes[..self.len]
+    }
+
+    /// The checksum of the file: a number that any change changes.
+    pub fn checksum(&self) -> u32 {
+        self.bytes().get(16..20).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: any word is eight bytes.
+        let (_, bytes, _) = unsafe { self.words.align_to::<u8>() };
+        &bytes[..self.len]
+    }
+}
+
+/// Every reader of files with this extension: as they are read by default, turned, in part, or by the name of a tensor.
+pub fn read(extension: &str, bytes: &[u8]) {
+    let whole = ReadOptions::default();
+    let options = [
+        whole,
+        ReadOptions { transpose: true, ..whole },
+        ReadOptions { limit: Some(2), ..whole },
+        ReadOptions { transpose: true, limit: Some(1), ..whole },
+        ReadOptions { tensor: Some("a"), ..whole },
+    ];
+    // One of them for each input, so that there are more inputs.
+    read_everything(extension, bytes, options[bytes.len() % options.len()]);
+}

@@ -1,0 +1,46 @@
+//! What fuzzing starts from is valid: a seed that is refused at its first byte shows nothing.
+#![cfg(feature = "std")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use zhat::ModelBuf;
+use zhat::host::io::{ReadOptions, read_everything};
+
+fn seeds(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(target);
+    let files = fs::read_dir(folder).expect("seeds").map(|entry| entry.expect("a file").path());
+    let seeds: Vec<_> = files.map(|path| (path.clone(), fs::read(path).expect("a seed"))).collect();
+    assert!(!seeds.is_empty() && seeds.iter().all(|(_, bytes)| bytes.len() < 16_384));
+    seeds
+}
+
+#[test]
+fn models_are_valid_and_have_every_kind_of_section() {
+    let mut kinds = Vec::new();
+    for (path, bytes) in seeds("model") {
+        let file = ModelBuf::from_bytes(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        kinds.extend(file.model().sections().map(|(kind, _)| kind));
+    }
+    for section in zhat::model::Section::ALL {
+        assert!(kinds.contains(&section.kind()), "no seed has {section:?}");
+    }
+    for (path, bytes) in seeds("capi") {
+        assert!(ModelBuf::from_bytes(&bytes[8..]).is_ok(), "{}", path.display());
+    }
+}
+
+#[test]
+fn every_reader_has_files_that_it_reads() {
+    // The names of the targets are those of the readers, for the extensions that files have.
+    for target in ["npy", "safetensors", "csv", "word_text", "word2vec", "wink"] {
+        for (path, bytes) in seeds(target) {
+            let extension = path.extension().and_then(|extension| extension.to_str()).expect("an extension");
+            let problems = |options| read_everything(extension, &bytes, options);
+            let named = ReadOptions { tensor: Some("a"), ..ReadOptions::default() };
+            let least = problems(ReadOptions::default()).len().min(problems(named).len());
+            // Binary files are no list of names, and nothing is a matrix, a vector and labels at the same time.
+            assert!(least < 4, "{}: {:?}", path.display(), problems(ReadOptions::default()));
+        }
+    }
+}
