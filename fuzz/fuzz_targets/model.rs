@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use zhat::model::FORMAT_VERSION;
-use zhat::{Budget, Classifier, Model, QueryBuffer, Scratch, exact};
+use zhat::{Classifier, Model, QueryBuffer, Scratch, exact};
 
 const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
 const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
@@ -52,17 +52,17 @@ fn use_all_of(model: &Model<'_>) {
         let Ok(query) = QueryBuffer::<64>::new(model, &vec![value; model.dim()]) else {
             continue;
         };
-        let answer = exact::<4>(model, &query);
+        let answer = exact::<4>(model, &query).expect("a query of the model");
         assert!(answer.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
         let _ = (answer.log_z(), answer.probability(model, &query, 1));
         if let Ok(classifier) = Classifier::new(*model) {
-            let budget = Budget { cap: 64, ..classifier.budget() };
-            let mut scratch = Scratch::<64, 64>::new();
-            let _ = classifier.classify::<4, 64, 64>(&query, &mut scratch);
+            let budget = classifier.budget().with_cap(64);
+            let mut scratch = Scratch::<128>::new();
+            let _ = classifier.classify::<4>(&query, &mut scratch);
             if let Ok(classifier) = classifier.with_budget(budget) {
-                let _ = classifier.classify::<4, 64, 64>(&query, &mut scratch);
+                let _ = classifier.classify::<4>(&query, &mut scratch);
                 let _ = classifier.certain_log_z(&query, &mut scratch);
-                let _ = classifier.certain_top::<4, 64, 64>(&query, &mut scratch);
+                let _ = classifier.certain_top::<4>(&query, &mut scratch);
             }
         }
     }

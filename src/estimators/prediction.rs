@@ -12,6 +12,7 @@ use crate::search::{Candidate, Work};
 /// A class with its probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Ranked {
     /// The class.
     pub class: u32,
@@ -23,6 +24,8 @@ pub struct Ranked {
 
 /// The top classes and the partition function.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Prediction<const K: usize> {
     /// The best classes, best first; equal scores in the order of the classes.
     pub top: Vec<Ranked, K>,
@@ -34,11 +37,12 @@ pub struct Prediction<const K: usize> {
     pub margin: f32,
     z: LogSum,
     frontier_words: u32,
+    overflowed: bool,
 }
 
 impl<const K: usize> Prediction<K> {
     pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work) -> Self {
-        Self { top: ranked(top, &z), work, far_share: 0.0, margin: 0.0, z, frontier_words: 0 }
+        Self { top: ranked(top, &z), work, far_share: 0.0, margin: 0.0, z, frontier_words: 0, overflowed: false }
     }
 
     pub(crate) fn estimated(top: &[Candidate], z: LogSum, fields: &NearAndFar, settings: &Settings) -> Self {
@@ -50,6 +54,7 @@ impl<const K: usize> Prediction<K> {
             margin: settings.margin(far_share),
             z,
             frontier_words: fields.frontier_words as u32,
+            overflowed: fields.overflowed,
         }
     }
 
@@ -69,16 +74,23 @@ impl<const K: usize> Prediction<K> {
         (p / factor, (p * factor).min(1.0))
     }
 
-    /// Words of the frontier that the search used: the `ROOM` of a [`Scratch`](crate::Scratch) that is enough for it.
+    /// Words for nodes that the search used.
     pub fn frontier_words(&self) -> u32 {
         self.frontier_words
+    }
+
+    /// Whether the memory had no room for all nodes that the budget would have reached. The answer is right, but not as
+    /// sharp as with [`Model::scratch_words`].
+    pub fn overflowed(&self) -> bool {
+        self.overflowed
     }
 
     /// The probability of any class: one more dot product.
     ///
     /// # Errors
-    /// [`Error::NoSuchClass`].
+    /// [`Error::NoSuchClass`]; [`Error::NoQuery`] or [`Error::OtherModel`] for the query.
     pub fn probability(&self, model: &Model<'_>, query: &Query, class: usize) -> Result<f32, Error> {
+        query.check(model)?;
         let row = model.row_of_class(class).ok_or(Error::NoSuchClass)?;
         Ok(self.z.share(model.rows().score(row, query)))
     }

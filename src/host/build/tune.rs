@@ -5,6 +5,7 @@ use crate::host::measure::{Outcome, Truth};
 use crate::host::{BuildError, Matrix};
 use crate::math::Log2;
 use crate::model::{Budget, Settings};
+use crate::tree::Tree;
 
 /// One setting and what it reached.
 #[derive(Clone, Debug)]
@@ -83,7 +84,8 @@ pub(super) fn trials(
     let model = file.model();
     let truths = measure::truths(&model, held)?;
     let classes = model.classes();
-    let rows = |share: f32| ((share * classes as f32) as u32).max(index.hierarchy.top as u32);
+    let least = model.tree().map_or(0, Tree::least_cap) as u32;
+    let rows = |share: f32| ((share * classes as f32) as u32).max(least);
     // A little below: the queries to come may be harder than these.
     let goal = targets.work * classes as f32 * 0.94;
     let mut trials = Vec::new();

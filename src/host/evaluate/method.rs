@@ -8,11 +8,10 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::Error;
 use crate::estimators::head::retrieve_into;
-use crate::estimators::{self, Candidate, Estimate, Head, samples};
+use crate::estimators::{self, Candidate, Estimate, Head};
 use crate::host::measure::{self, HostScratch};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
-use crate::search::Buffers;
 
 /// Classes of the head that NMIMPS, MIMPS and MINCE start from; the paper's k.
 const HEAD: usize = 100;
@@ -186,7 +185,7 @@ pub fn ask(
     let quarter = typical / 4;
     match method {
         Method::Exact => {
-            let answer = crate::exact::<TOP>(model, &*scratch.query);
+            let answer = crate::exact::<TOP>(model, &scratch.query)?;
             let top = answer.top.iter().map(|ranked| (ranked.class, ranked.score.to_nats())).collect();
             let (log_z, work) = (answer.log_z(), answer.work.row_equivalents());
             return Ok(Answer { log_z, top, interval: Some((1.0, 1.0)), work });
@@ -200,16 +199,15 @@ pub fn ask(
         }
         _ => {}
     }
-    let HostScratch { query, seen, frontier } = scratch;
+    let HostScratch { query, memory } = scratch;
     let query = &**query;
     match method {
         Method::MomentsAndSamples => {
-            let buffers = Buffers { seen, frontier };
-            let estimate = samples::with_buffers(model, query, budget, quarter, buffers, &mut rng)?;
+            let estimate = estimators::moments_with_samples(model, query, budget, quarter, memory, &mut rng)?;
             return Ok(Answer::of(&estimate, &[]));
         }
         Method::Uniform => {
-            let estimate = estimators::uniform(model, query, typical, &mut rng, seen)?;
+            let estimate = estimators::uniform(model, query, typical, &mut rng, memory)?;
             return Ok(Answer::of(&estimate, &[]));
         }
         Method::Fmbe => return Ok(Answer::of(&estimators::fmbe(model, query)?, &[])),
@@ -218,11 +216,10 @@ pub fn ask(
     }
     let samples = if method == Method::Nmimps { 0 } else { quarter };
     let search = Budget { cap: budget.cap - samples as u32, ..*budget };
-    let buffers = Buffers { seen: &mut *seen, frontier: &mut *frontier };
-    let head: Head<'_> = retrieve_into(model, query, &search, buffers, candidates, rows)?;
+    let head: Head<'_> = retrieve_into(model, query, &search, memory, candidates, rows)?;
     let estimate = match method {
-        Method::Mimps => estimators::mimps(model, query, samples, &head, &mut rng, seen)?,
-        Method::Mince => estimators::mince(model, query, samples, &head, &mut rng, seen, noise)?,
+        Method::Mimps => estimators::mimps(model, query, samples, &head, &mut rng, memory)?,
+        Method::Mince => estimators::mince(model, query, samples, &head, &mut rng, memory, noise)?,
         _ => estimators::nmimps(model, &head),
     };
     Ok(Answer::of(&estimate, head.candidates()))
