@@ -29,6 +29,7 @@ declare -A BOARDS=(
 EXAMPLES=(
     "smoke - m0 m3 m4 m7 m33"
     "classify - m0 m3 m4 m7 m33"
+    "runtime_size - m0 m3 m4 m7 m33"
     "kernels - m0 m3 m4 m7 m33"
     "exact - m0 m3 m4 m7 m33"
     "int8_head - m0 m3 m4 m7 m33"

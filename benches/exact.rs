@@ -38,7 +38,7 @@ impl Setup {
     fn exact(&self, query: &[f32]) -> f32 {
         let model = self.file.model();
         let query = QueryBuffer::<DIM>::new(&model, query).expect("a valid query");
-        exact::<5>(&model, &query).log_z()
+        exact::<5>(&model, &query).expect("valid").log_z()
     }
 
     /// ln Z without the top classes, which would only cost it more.

@@ -6,13 +6,13 @@
 mod support;
 
 use support::{entry, say};
-use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model, seen_words};
+use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model};
 
 static MODEL: &[u8] = include_model!("../tests/data/indexed.zhat");
-/// What `zhat inspect` says of it: classes, dimension, and the words that a search needs for nodes.
+/// What `zhat inspect` says of it: classes, dimension, and the words of memory that are enough for any query.
 const CLASSES: usize = 500;
 const DIM: usize = 16;
-const ROOM: usize = 128;
+const SCRATCH_WORDS: usize = 82;
 
 /// The activations in front of the layer.
 const ACTIVATIONS: [f32; DIM] = [
@@ -26,9 +26,9 @@ fn run() -> Result<(), Error> {
     let model = Model::from_bytes(MODEL)?;
     let classifier = Classifier::new(model)?;
     // All the memory that a query needs. A firmware would have it in a static.
-    let mut scratch = Scratch::<{ seen_words(CLASSES) }, ROOM>::new();
+    let mut scratch = Scratch::<SCRATCH_WORDS>::new();
     let query = QueryBuffer::<DIM>::new(&model, &ACTIVATIONS)?;
-    let answer = classifier.classify::<5, _, _>(&query, &mut scratch)?;
+    let answer = classifier.classify::<5>(&query, &mut scratch)?;
     for (place, best) in answer.top.iter().enumerate() {
         match answer.interval(place) {
             Some((low, high)) => say!("class {:3}: p {:.4}, within {low:.4} to {high:.4}", best.class, best.p),

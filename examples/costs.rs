@@ -16,7 +16,9 @@ use support::{entry, figure, say};
 use zhat::estimators::{Estimate, HeadBuffer, mimps, mince, moments_with_samples, nmimps, retrieve, uniform};
 use zhat::internal;
 use zhat::model::Aligned;
-use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, include_model, seen_words};
+use zhat::{
+    Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, include_model, scratch_words, seen_words,
+};
 
 static MODEL: &[u8] = include_model!(env!("ZHAT_MODEL"));
 static QUERIES: &[u8] = include_bytes!(env!("ZHAT_QUERIES"));
@@ -40,7 +42,7 @@ struct Bench<'m> {
     classifier: Classifier<'m>,
     budget: Budget,
     query: QueryBuffer<DIM>,
-    scratch: Scratch<WORDS, ROOM>,
+    scratch: Scratch<{ scratch_words(30_000, ROOM) }>,
     marks: [u32; WORDS],
     head: HeadBuffer<HEAD>,
     random: Pcg32,
@@ -51,11 +53,11 @@ type Method = fn(&mut Bench<'_>) -> Result<(f32, u32), Error>;
 
 const METHODS: [(&str, Method); 7] = [
     ("exact", |Bench { model, query, .. }| {
-        let answer = exact::<K>(model, query);
+        let answer = exact::<K>(model, query)?;
         Ok((answer.log_z(), answer.work.row_equivalents()))
     }),
     ("moments", |Bench { classifier, query, scratch, .. }| {
-        let answer = classifier.classify::<K, _, _>(query, scratch)?;
+        let answer = classifier.classify::<K>(query, scratch)?;
         Ok((answer.log_z(), answer.work.row_equivalents()))
     }),
     ("moments + samples", |Bench { model, budget, query, scratch, random, .. }| {
@@ -68,12 +70,12 @@ const METHODS: [(&str, Method); 7] = [
         Ok(figures(nmimps(model, &retrieve(model, query, budget, scratch, head)?)))
     }),
     ("mimps", |Bench { model, budget, query, scratch, head, marks, random, .. }| {
-        let search = Budget { cap: budget.cap - SAMPLES as u32, ..*budget };
+        let search = budget.with_cap(budget.cap - SAMPLES as u32);
         let head = retrieve(model, query, &search, scratch, head)?;
         mimps(model, query, SAMPLES, &head, random, marks).map(figures)
     }),
     ("mince", |Bench { model, budget, query, scratch, head, marks, random, .. }| {
-        let search = Budget { cap: budget.cap - SAMPLES as u32, ..*budget };
+        let search = budget.with_cap(budget.cap - SAMPLES as u32);
         let head = retrieve(model, query, &search, scratch, head)?;
         mince(model, query, SAMPLES, &head, random, marks, &mut [Log2::MIN; SAMPLES]).map(figures)
     }),
@@ -81,7 +83,7 @@ const METHODS: [(&str, Method); 7] = [
 
 /// Quantises a query, which comes as a network in int8 gives it (its scale, and its values), and runs the method on it.
 fn answer(bench: &mut Bench<'_>, (scale, values): (f32, &[i8]), method: Method) -> Result<(f32, u32), Error> {
-    bench.query.set_i8(&bench.model, values, scale)?;
+    bench.query.set_i8(&bench.model, values, scale, 0)?;
     method(bench)
 }
 
@@ -170,9 +172,7 @@ fn stack(bench: &mut Bench<'_>) -> Result<(), &'static str> {
         black_box(answer(bench, case, METHODS[1].1)).map_err(|_| "a query is refused")?;
     }
     if let Some((deepest, before)) = support::deepest().zip(before) {
-        let room = bench.model.settings().map_or(0, |settings| settings.frontier_words as usize);
-        let query = size_of::<QueryBuffer<0>>() + 2 * bench.model.rows().stride();
-        let scratch = 4 * (seen_words(bench.model.classes()) + room) + query;
+        let scratch = 4 * (bench.model.scratch_words() + bench.model.query_words());
         let stack = deepest - before;
         figure!(
             "RAM of the classifier, K = {K}: {stack} bytes of stack, {scratch} of scratch memory and query, {} in all",

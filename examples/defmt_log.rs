@@ -2,7 +2,7 @@
 //! themselves, whose types have a `defmt::Format`. On a host, where defmt has no transport, the same without the log.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
-use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model, seen_words};
+use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model, scratch_words};
 
 static MODEL: &[u8] = include_model!("../tests/data/maclaurin.zhat");
 const QUERY: [f32; 12] = [0.5, -1.0, 0.75, 0.25, -0.5, 1.0, -0.25, 0.0, 0.5, -0.75, 1.0, 0.25];
@@ -11,7 +11,7 @@ fn run() -> Result<(), Error> {
     let model = Model::from_bytes(MODEL)?;
     let classifier = Classifier::new(model)?;
     let query = QueryBuffer::<12>::new(&model, &QUERY)?;
-    let answer = classifier.classify::<3, _, _>(&query, &mut Scratch::<{ seen_words(300) }, 256>::new())?;
+    let answer = classifier.classify::<3>(&query, &mut Scratch::<{ scratch_words(300, 256) }>::new())?;
     for best in &answer.top {
         show(best);
     }

@@ -11,7 +11,10 @@ use support::{entry, figure, say};
 use zhat::estimators::{
     Estimate, HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
 };
-use zhat::{Budget, Classifier, Error, Log2, Model, Query, QueryBuffer, Scratch, exact, include_model, seen_words};
+use zhat::{
+    Budget, Classifier, Error, Log2, Model, Query, QueryBuffer, Scratch, exact, include_model, scratch_words,
+    seen_words,
+};
 
 /// 300 rows of twelve columns with a tree and links, and a table of random features of each kind.
 static MODELS: [(&str, &[u8]); 3] = [
@@ -21,19 +24,20 @@ static MODELS: [(&str, &[u8]); 3] = [
 ];
 const DIM: usize = 12;
 const WORDS: usize = seen_words(300);
+type Memory = Scratch<{ scratch_words(300, 256) }>;
 const QUERIES: usize = 20;
 /// Where the search of a head ends, its size, and how many samples follow. Moments may spend as much as all of that.
-const SEARCH: Budget = Budget { cap: 80, epsilon: 0.0, expand: 4 };
+const SEARCH: Budget = Budget::new(80).with_expand(4);
 const HEAD: usize = 20;
 const SAMPLES: usize = 40;
-const ALL: Budget = Budget { cap: SEARCH.cap + SAMPLES as u32, ..SEARCH };
+const ALL: Budget = SEARCH.with_cap(SEARCH.cap + SAMPLES as u32);
 
 entry!(run);
 
 /// What the estimators work with.
 struct Bench<'m> {
     model: Model<'m>,
-    scratch: Scratch<WORDS, 256>,
+    scratch: Memory,
     marks: [u32; WORDS],
     head: HeadBuffer<HEAD>,
     random: Pcg32,
@@ -81,7 +85,7 @@ fn compare(name: &str, bytes: &[u8], size: f32, method: Method) -> Result<(), Er
     let (mut error, mut work, mut bits, mut total) = (0.0, 0, 0u32, Some(0));
     for _ in 0..QUERIES {
         let query = random_query(&model, size, &mut source)?;
-        let truth = exact::<1>(&model, &query).log_z();
+        let truth = exact::<1>(&model, &query)?.log_z();
         let (estimate, instructions) = support::instructions_of(|| method(&mut bench, &query));
         let estimate = estimate?;
         error += (libm::expf(estimate.log_z() - truth) - 1.0).abs();
@@ -109,7 +113,7 @@ fn draw() -> Result<(), Error> {
     let (classifier, mut random) = (Classifier::new(model)?, Pcg32::new(42, 7));
     let query = random_query(&model, 1.5, &mut random)?;
     for _ in 0..8 {
-        let drawn = classifier.sample(&query, &mut Scratch::<WORDS, 256>::new(), &mut random)?;
+        let drawn = classifier.sample(&query, &mut Memory::new(), &mut random)?;
         say!("drawn: class {}, p {:#010x}", drawn.class, drawn.p.to_bits());
     }
     Ok(())

@@ -44,8 +44,8 @@ fn run() -> Result<(), &'static str> {
 /// The firmware's own part: a query comes in, an answer goes out.
 #[inline(never)]
 fn answer<const K: usize>(model: &Model<'_>, case: &Case<'_>) -> Result<Prediction<K>, Error> {
-    let query = QueryBuffer::<DIM>::from_i8(model, case.query, case.scale)?;
-    Ok(zhat::exact(model, &query))
+    let query = QueryBuffer::<DIM>::from_i8(model, case.query, case.scale, 0)?;
+    zhat::exact(model, &query)
 }
 
 fn answers_are_those_of_the_host(model: &Model<'_>) -> Result<(), &'static str> {

@@ -9,7 +9,7 @@ use rand_pcg::Pcg32;
 use zhat::estimators::{
     HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
 };
-use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, seen_words};
+use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, scratch_words, seen_words};
 
 const PART: &str = match option_env!("ZHAT_PART") {
     Some(part) => part,
@@ -42,23 +42,23 @@ fn run() -> Result<(), Error> {
         return Ok(());
     }
     let query = QueryBuffer::<DIM>::new(&model, black_box(&[0.0; DIM]))?;
-    black_box(exact::<K>(&model, &query));
+    black_box(exact::<K>(&model, &query)?);
     if DEPTH == 2 {
         return Ok(());
     }
-    let mut scratch = Scratch::<WORDS, ROOM>::new();
+    let mut scratch = Scratch::<{ scratch_words(CLASSES, ROOM) }>::new();
     let classifier = Classifier::new(model)?;
-    black_box(classifier.classify::<K, _, _>(&query, &mut scratch)?);
+    black_box(classifier.classify::<K>(&query, &mut scratch)?);
     if DEPTH == 3 {
         return Ok(());
     }
-    let budget = Budget { cap: 400, epsilon: 0.0, expand: 4 };
+    let budget = Budget::new(400).with_expand(4);
     let mut rng = Pcg32::new(black_box(1), 1);
     let mut marks = [0; WORDS];
     let mut buffer = HeadBuffer::<100>::new();
     black_box(classifier.sample(&query, &mut scratch, &mut rng)?);
     black_box(classifier.certain_log_z(&query, &mut scratch)?);
-    black_box(classifier.certain_top::<K, _, _>(&query, &mut scratch)?);
+    black_box(classifier.certain_top::<K>(&query, &mut scratch)?);
     let head = retrieve(&model, &query, &budget, &mut scratch, &mut buffer)?;
     black_box(self_normalised());
     black_box(uniform(&model, &query, 40, &mut rng, &mut marks)?);

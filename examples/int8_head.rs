@@ -24,13 +24,11 @@ fn run() -> Result<(), &'static str> {
     let cases = CASES.as_chunks::<{ DIM + CLASSES }>().0;
     for case in cases {
         let (activations, scores) = case.split_at(DIM);
-        let mut query = [0.0; DIM];
-        for (value, &activation) in query.iter_mut().zip(activations) {
-            *value = f32::from(i16::from(activation.cast_signed()) - i16::from(input.zero_point)) * input.scale;
-        }
-        let query =
-            QueryBuffer::<{ DIM.next_multiple_of(4) }>::new(&model, &query).map_err(|_| "a query is refused")?;
-        let answer = exact::<1>(&model, &query);
+        let mut values = [0; DIM];
+        values.iter_mut().zip(activations).for_each(|(value, activation)| *value = activation.cast_signed());
+        let query = QueryBuffer::<{ DIM.next_multiple_of(4) }>::from_i8(&model, &values, input.scale, input.zero_point);
+        let query = query.map_err(|_| "a query is refused")?;
+        let answer = exact::<1>(&model, &query).map_err(|_| "the query is of another model")?;
         let best = answer.top.first().map_or(0, |best| best.class as usize);
         // The kernel's scores are int8: several classes may share the best one.
         let most = scores.iter().map(|&score| score.cast_signed()).max();

@@ -149,7 +149,7 @@ fn answered(layer: &Layer, model: &Model<'_>) -> Result<Vec<u8>, Box<dyn Error>>
     let queries: Vec<_> = queries.iter().flat_map(|queries| queries.iter()).map(rounded).collect();
     let mut answered = Vec::new();
     for (query, scale) in &queries {
-        let prediction = exact::<{ cases::TOP }>(model, &QueryBuffer::<DIM>::from_i8(model, query, *scale)?);
+        let prediction = exact::<{ cases::TOP }>(model, &QueryBuffer::<DIM>::from_i8(model, query, *scale, 0)?)?;
         answered.push(Case { query, scale: *scale, answer: Answer::of(&prediction) });
     }
     Ok(cases::write(&answered, DIM))

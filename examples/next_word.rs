@@ -7,7 +7,7 @@ mod support;
 
 use support::{entry, figure, say};
 use zhat::language::Context;
-use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model, seen_words};
+use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model};
 
 static MODEL: &[u8] = include_model!("../models/next_word.zhat");
 static CONTEXT: &[u8] = include_model!("../models/next_word.context");
@@ -17,9 +17,8 @@ static PROMPTS: &str = include_str!("../models/prompts.txt");
 const POSITIONS: usize = 9;
 const DIM: usize = 64;
 const WIDTH: usize = 128;
-/// What `zhat inspect` says that the search needs.
-const CLASSES: usize = 8192;
-const ROOM: usize = 353;
+/// What `zhat inspect` says that is enough for any query.
+const SCRATCH_WORDS: usize = 724;
 
 entry!(run);
 
@@ -28,13 +27,13 @@ fn run() -> Result<(), Error> {
     let names = model.names().ok_or(Error::NoSuchClass)?;
     let context = Context::from_bytes(CONTEXT, DIM)?;
     let classifier = Classifier::new(model)?;
-    let mut scratch = Scratch::<{ seen_words(CLASSES) }, ROOM>::new();
+    let mut scratch = Scratch::<SCRATCH_WORDS>::new();
     for prompt in PROMPTS.lines() {
         let words = Context::words::<POSITIONS>(names, prompt)?;
         let (values, for_query) = support::instructions_of(|| context.query::<DIM, WIDTH>(&model, &words));
         let (answer, for_answer) = support::instructions_of(|| {
             let query = QueryBuffer::<DIM>::new(&model, &values?)?;
-            classifier.classify::<5, _, _>(&query, &mut scratch)
+            classifier.classify::<5>(&query, &mut scratch)
         });
         let answer = answer?;
         say!("{prompt} …");

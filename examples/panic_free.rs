@@ -15,14 +15,15 @@ use zhat::internal::{self, Indices, SmallFloat, Tree, exp2_fraction};
 use zhat::language::Context;
 use zhat::model::Section;
 use zhat::{
-    Budget, Classifier, Error, Log2, LogSum, Model, Names, QueryBuffer, RowTable, Scratch, include_model, seen_words,
+    Budget, Classifier, Error, Log2, LogSum, Model, Names, Query, QueryBuffer, RowTable, Scratch, include_model,
+    query_words, scratch_words, seen_words,
 };
 
 static MODEL: &[u8] = include_model!("../tests/data/maclaurin.zhat");
 static QUERY: [f32; DIM] = [0.5, -1.0, 0.75, 0.25, -0.5, 1.0, -0.25, 0.0, 0.5, -0.75, 1.0, 0.25];
 const DIM: usize = 12;
 const WORDS: usize = seen_words(300);
-type Memory = Scratch<WORDS, 64>;
+type Memory = Scratch<{ scratch_words(300, 88) }>;
 
 /// Whether Exact and the classifier agree on the best class, asked by floats and by int8.
 fn answers_agree() -> Result<bool, Error> {
@@ -35,8 +36,8 @@ fn answers_agree() -> Result<bool, Error> {
     let classifier = Classifier::new(model)?;
     let query = QueryBuffer::<DIM>::new(&model, values)?;
     let mut scratch = Memory::new();
-    let exact = zhat::exact::<5>(&model, &query);
-    let estimated = classifier.classify::<5, _, _>(&query, &mut scratch)?;
+    let exact = zhat::exact::<5>(&model, &query)?;
+    let estimated = classifier.classify::<5>(&query, &mut scratch)?;
     let drawn = classifier.sample(&query, &mut scratch, &mut Pcg32::new(42, 7))?;
     let probability = exact.probability(&model, &query, drawn.class as usize)?;
     let (Some(truth), Some(best)) = (exact.top.first(), estimated.top.first()) else {
@@ -44,27 +45,37 @@ fn answers_agree() -> Result<bool, Error> {
     };
     let (low, high) = estimated.interval(0).or(exact.interval(0)).unwrap_or((0.0, 1.0));
     black_box((estimated.is_familiar(), estimated.is_rejected()));
-    black_box((estimated.log_z(), estimated.energy(), estimated.frontier_words(), estimated.work.row_equivalents()));
+    black_box((
+        estimated.log_z(),
+        estimated.energy(),
+        estimated.frontier_words(),
+        estimated.overflowed(),
+        estimated.work.row_equivalents(),
+    ));
     estimators_answer(&model, &query)?;
     let _ = black_box(certainties(&classifier, &query));
     let _ = black_box(next_word(bytes, &model));
-    look_at(&model, &query);
+    look_at(&model);
     compute();
     Ok(truth.class == best.class && low <= high && probability <= truth.p && int8_is_taken(&model)?)
 }
 
 fn int8_is_taken(model: &Model<'_>) -> Result<bool, Error> {
+    let mut words = [0; query_words(DIM)];
+    Query::in_words(black_box(&mut words), model)?.set(model, &QUERY)?;
+    let _ = black_box(QueryBuffer::<DIM>::from_i16(model, &[0; DIM], 1.0));
     let values = black_box([50, -100, 75, 25, -50, 100, -25, 0, 50, -75, 100, 25]);
-    let query = QueryBuffer::<DIM>::from_i8(model, &values, 0.01)?;
+    let query = QueryBuffer::<DIM>::from_i8(model, &values, 0.01, 0)?;
     let mut same = QueryBuffer::<DIM>::empty();
     same.set(model, &QUERY)?;
-    same.set_i8(model, &values, 0.01)?;
+    same.set_i8(model, &values, 0.01, 0)?;
+    same.set_i16(model, &values.map(i16::from), 0.01)?;
     Ok(query.norm() == same.norm() && query.value(3) == same.value(3))
 }
 
 /// Every estimator, with the head that the index retrieves.
 fn estimators_answer(model: &Model<'_>, query: &QueryBuffer<DIM>) -> Result<(), Error> {
-    let budget = black_box(Budget { cap: 60, epsilon: 0.0, expand: 2 });
+    let budget = black_box(Budget::new(60).with_expand(2));
     let mut rng = Pcg32::new(black_box(1), 1);
     let mut scratch = Memory::default();
     let mut buffer = HeadBuffer::<20>::default();
@@ -92,10 +103,10 @@ fn estimators_answer(model: &Model<'_>, query: &QueryBuffer<DIM>) -> Result<(), 
 /// What needs bounds, and other budgets.
 fn certainties(classifier: &Classifier<'_>, query: &QueryBuffer<DIM>) -> Result<(), Error> {
     let mut scratch = Memory::new();
-    let other = classifier.with_budget(Budget { cap: 100, ..classifier.budget() })?;
-    black_box(other.model().classes());
+    let other = classifier.with_budget(classifier.budget().with_cap(100))?;
+    black_box((other.model().classes(), other.is_exact()));
     black_box(other.certain_log_z(query, &mut scratch)?);
-    black_box(other.certain_top::<5, _, _>(query, &mut scratch)?);
+    black_box(other.certain_top::<5>(query, &mut scratch)?);
     Ok(())
 }
 
@@ -112,9 +123,15 @@ fn next_word(bytes: &[u8], model: &Model<'_>) -> Result<(), Error> {
 }
 
 /// The views of a model.
-fn look_at(model: &Model<'_>, query: &QueryBuffer<DIM>) {
+fn look_at(model: &Model<'_>) {
     let at = black_box(7);
     black_box((model.len(), model.dim(), model.scale_exponent(), model.row_scale(at), model.max_norm()));
+    black_box((
+        model.least_cap(),
+        model.scratch_words(),
+        model.scratch_words_for(&Budget::new(50)),
+        model.query_words(),
+    ));
     black_box((model.largest_row(), model.class_of_row(at), model.row_of_class(at), model.sections().count()));
     black_box((model.settings(), model.measured(), model.names().map(Names::len), Section::Rows.kind()));
     if let Some(table) = model.fmbe() {
@@ -122,29 +139,23 @@ fn look_at(model: &Model<'_>, query: &QueryBuffer<DIM>) {
     }
     let indices = Indices::Short(black_box(&[3, 1, 2]));
     black_box((indices.len(), indices.is_empty(), indices.get(at), Indices::are_short(at)));
-    look_at_rows(model.rows(), query, at);
+    look_at_rows(model.rows(), at);
     if let Some(tree) = model.tree() {
-        look_at_tree(tree, query, at);
+        look_at_tree(tree, at);
     }
     let _ = black_box(Model::from_bytes_trusted(black_box(MODEL)));
 }
 
-fn look_at_rows(rows: &RowTable<'_>, query: &QueryBuffer<DIM>, at: usize) {
-    black_box((rows.len(), rows.is_empty(), rows.stride(), rows.scale(at), rows.bias(at), rows.score(at, query)));
+fn look_at_rows(rows: &RowTable<'_>, at: usize) {
+    black_box((rows.len(), rows.is_empty(), rows.stride(), rows.scale(at), rows.bias(at)));
     black_box(rows.weights(at).fold(0, |sum, weight| sum + i32::from(weight)));
-    rows.for_each_score(at, at, query, |row, score| {
-        black_box((row, score));
-    });
     black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], at).is_some());
 }
 
-fn look_at_tree(tree: &Tree<'_>, query: &QueryBuffer<DIM>, at: usize) {
+fn look_at_tree(tree: &Tree<'_>, at: usize) {
     black_box((tree.len(), tree.is_empty(), tree.top(), tree.nodes().len(), tree.has_bounds(), tree.bounds(at)));
     black_box((tree.span(at), tree.span(at).is_leaf()));
-    let spread = tree.spread_of(query);
-    tree.for_each_mass(at, at, query, &spread, |node, mass| {
-        black_box((node, mass));
-    });
+    black_box(tree.least_cap());
 }
 
 /// The numbers that everything is made of, and the kernels.

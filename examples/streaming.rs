@@ -10,14 +10,14 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use support::{entry, figure, say};
 use zhat::language::Context;
-use zhat::{Budget, Classifier, Error, Model, Prediction, QueryBuffer, Scratch, include_model, seen_words};
+use zhat::{Budget, Classifier, Error, Model, Prediction, QueryBuffer, Scratch, include_model};
 
 static MODEL: &[u8] = include_model!("../models/next_word.zhat");
 static CONTEXT: &[u8] = include_model!("../models/next_word.context");
 const CLASSES: usize = 8192;
 const DIM: usize = 64;
-const ROOM: usize = 512;
-type Memory = Scratch<{ seen_words(CLASSES) }, ROOM>;
+/// What [`Model::scratch_words_for`] says of the budget below.
+type Memory = Scratch<826>;
 
 const QUERIES: u64 = 1000;
 /// Instructions from one query to the next, and how many an answer may take.
@@ -31,11 +31,14 @@ entry!(run);
 fn run() -> Result<(), &'static str> {
     let model = Model::from_bytes(MODEL).map_err(|_| "the model is refused")?;
     let context = Context::from_bytes(CONTEXT, DIM).map_err(|_| "the context is refused")?;
-    let budget = Budget { cap: cap_for(DEADLINE), epsilon: EPSILON, expand: 8 };
+    let budget = Budget::new(cap_for(DEADLINE)).with_epsilon(EPSILON).with_expand(8);
     let classifier = Classifier::new(model).and_then(|all| all.with_budget(budget)).map_err(|_| "no such budget")?;
     say!("a deadline of {DEADLINE} instructions allows {} row-equivalents", budget.cap);
 
     let mut scratch = Memory::new();
+    if scratch.len() < model.scratch_words_for(&budget) {
+        return Err("the memory is not enough for any query");
+    }
     let mut random = Pcg32::seed_from_u64(1);
     let (mut total, mut most, mut mixed) = (0, 0, 0u32);
     let (mut worst, mut free_at, mut longest_wait) = (0, 0, 0);

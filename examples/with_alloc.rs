@@ -8,7 +8,7 @@ mod support;
 use alloc::vec::Vec;
 use support::{entry, figure, say};
 use zhat::model::ModelBuf;
-use zhat::{Classifier, Error, QueryBuffer, Scratch, seen_words};
+use zhat::{Classifier, Error, QueryBuffer, Scratch, scratch_words};
 
 static FILE: &[u8] = include_bytes!("../tests/data/maclaurin.zhat");
 const QUERY: [f32; 12] = [0.5, -1.0, 0.75, 0.25, -0.5, 1.0, -0.25, 0.0, 0.5, -0.75, 1.0, 0.25];
@@ -60,7 +60,7 @@ fn run() -> Result<(), Error> {
     let model = file.model();
     let classifier = Classifier::new(model)?;
     let query = QueryBuffer::<12>::new(&model, &QUERY)?;
-    let answer = classifier.classify::<3, _, _>(&query, &mut Scratch::<{ seen_words(300) }, 256>::new())?;
+    let answer = classifier.classify::<3>(&query, &mut Scratch::<{ scratch_words(300, 256) }>::new())?;
     for best in &answer.top {
         say!("class {}: p {:.4}", best.class, best.p);
     }

@@ -5,45 +5,43 @@ use rand_core::Rng;
 
 use crate::Error;
 use crate::estimators::draw::{self, Drawn};
-use crate::estimators::{Prediction, moments, z_of_zero_query};
+use crate::estimators::{Prediction, exact_up_to, exact_z, moments, z_of_zero_query};
 use crate::log::debug;
-use crate::model::{Budget, Model, Settings};
+use crate::model::{Budget, Model, Section};
 use crate::rows::Query;
-use crate::search::{self, Buffers, Candidate, Scratch, Top, Work};
-use crate::tree::Tree;
+use crate::search::{self, Buffers, Candidate, Top, Work};
 
 /// Classifies queries within a budget.
 ///
-/// It holds views only; the memory that a query needs is the caller's [`Scratch`].
+/// It holds views only; the memory that a query needs is the caller's: a [`Scratch`](crate::Scratch), or any slice of
+/// [`Model::scratch_words`] words.
+///
+/// A model without an index, as the builder writes it where that is cheaper, is answered exactly: every row is scored, and
+/// no memory is needed.
 #[derive(Clone, Copy, Debug)]
 pub struct Classifier<'m> {
     model: Model<'m>,
-    tree: Tree<'m>,
-    settings: Settings,
     budget: Budget,
 }
 
 impl<'m> Classifier<'m> {
-    /// A classifier with the budget that is stored in the model.
+    /// A classifier with the budget that is stored in the model; of all rows where there is no index.
     ///
     /// # Errors
-    /// [`Error::NoIndex`] if the model was written without a tree.
+    /// [`Error::Budget`] if the stored cap is not enough for a class.
     pub fn new(model: Model<'m>) -> Result<Self, Error> {
-        match (model.tree(), model.settings()) {
-            (Some(&tree), Some(&settings)) => {
-                Self { model, tree, settings, budget: settings.budget }.with_budget(settings.budget)
-            }
-            _ => Err(Error::NoIndex),
-        }
+        let all = Budget::new(model.classes() as u32);
+        let budget = model.index().map_or(all, |(_, settings)| settings.budget);
+        Self { model, budget }.with_budget(budget)
     }
 
     /// The same with another budget. The stored intervals were measured with the stored one: a smaller budget makes
-    /// errors larger than they say.
+    /// errors larger than they say. A larger one can use more memory: [`Model::scratch_words_for`] says how much.
     ///
     /// # Errors
-    /// [`Error::Budget`] if the cap does not reach the top of the tree.
+    /// [`Error::Budget`] if the cap is not enough for a class, with [`Model::least_cap`].
     pub fn with_budget(self, budget: Budget) -> Result<Self, Error> {
-        budget.check(self.tree.top())?;
+        budget.check(self.model.least_cap())?;
         Ok(Self { budget, ..self })
     }
 
@@ -57,89 +55,105 @@ impl<'m> Classifier<'m> {
         &self.model
     }
 
+    /// Whether every query scores all rows, because the model has no index.
+    pub fn is_exact(&self) -> bool {
+        self.model.index().is_none()
+    }
+
     /// The top `K` classes with estimated probabilities.
     ///
     /// # Errors
-    /// [`Error::Capacity`] if `WORDS` is too small for the model: see [`seen_words`](crate::seen_words).
-    pub fn classify<const K: usize, const WORDS: usize, const ROOM: usize>(
-        &self,
-        query: &Query,
-        scratch: &mut Scratch<WORDS, ROOM>,
-    ) -> Result<Prediction<K>, Error> {
-        Ok(self.classify_up_to(K, query, scratch.buffers_for(&self.model)?))
+    /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::ScratchWords`] if the memory is not enough for a
+    /// class.
+    pub fn classify<const K: usize>(&self, query: &Query, scratch: &mut [u32]) -> Result<Prediction<K>, Error> {
+        self.classify_up_to(K, query, scratch)
     }
 
-    /// [`Classifier::classify`] with at most `limit` classes of `K`, and memory of any size.
+    /// [`Classifier::classify`] with at most `limit` classes of `K`.
     pub(crate) fn classify_up_to<const K: usize>(
         &self,
         limit: usize,
         query: &Query,
-        buffers: Buffers<'_>,
-    ) -> Prediction<K> {
+        scratch: &mut [u32],
+    ) -> Result<Prediction<K>, Error> {
+        query.check(&self.model)?;
+        let Some((tree, settings)) = self.model.index() else {
+            return Ok(exact_up_to(limit, &self.model, query));
+        };
         let mut list = Vec::<Candidate, K>::new();
         let fields = moments::fields(
             &self.model,
-            &self.tree,
+            tree,
             query,
             &self.budget,
-            self.settings.far_factor,
-            buffers,
+            settings.far_factor,
+            Buffers::new(scratch, &self.model, tree)?,
             &mut Top::up_to(limit, &mut list),
         );
-        let z = z_of_zero_query(query, &self.settings).unwrap_or_else(|| {
+        if fields.work.rows == 0 {
+            // Only a damaged tree that was trusted has no leaf within the budget.
+            return Err(Error::SectionContent(Section::NodeSpans.kind()));
+        }
+        let z = z_of_zero_query(query, settings).unwrap_or_else(|| {
             let mut z = fields.near;
             z.add_sum(&fields.far);
             z
         });
         let prediction = Prediction::estimated(&list, z, &fields, &self.model, query);
         debug!("{} row-equivalents; {} of Z predicted", prediction.work.row_equivalents(), prediction.far_share);
-        prediction
+        Ok(prediction)
     }
 
     /// One class, drawn from the estimated distribution within the same budget: see [`Drawn`] for its odds.
     ///
     /// # Errors
-    /// [`Error::Capacity`] as for [`Classifier::classify`]; [`Error::Budget`] if the cap leaves no row to draw.
-    pub fn sample<const WORDS: usize, const ROOM: usize>(
-        &self,
-        query: &Query,
-        scratch: &mut Scratch<WORDS, ROOM>,
-        rng: &mut impl Rng,
-    ) -> Result<Drawn, Error> {
-        draw::draw(&self.model, &self.tree, query, &self.budget, scratch.buffers_for(&self.model)?, rng)
+    /// As [`Classifier::classify`]; [`Error::Budget`] if the cap leaves no row to draw.
+    pub fn sample(&self, query: &Query, scratch: &mut [u32], rng: &mut impl Rng) -> Result<Drawn, Error> {
+        query.check(&self.model)?;
+        match self.model.index() {
+            Some((tree, _)) => {
+                let buffers = Buffers::new(scratch, &self.model, tree)?;
+                draw::draw(&self.model, tree, query, &self.budget, buffers, rng)
+            }
+            None => draw::draw_exact(&self.model, query, rng),
+        }
     }
 
     /// ln of what the exact Z of the model is at least and at most, for certain, from a search within the budget.
     ///
     /// # Errors
-    /// [`Error::Capacity`] if the scratch memory is too small, [`Error::NoBounds`] if the model was written without
-    /// bounds.
-    pub fn certain_log_z<const WORDS: usize, const ROOM: usize>(
-        &self,
-        query: &Query,
-        scratch: &mut Scratch<WORDS, ROOM>,
-    ) -> Result<(f32, f32), Error> {
-        let buffers = scratch.buffers_for(&self.model)?;
-        self.check_bounds()?;
-        search::certain_log_z(&self.model, &self.tree, query, &self.budget, buffers)
+    /// As [`Classifier::classify`]; [`Error::NoBounds`] if the model was written without bounds.
+    pub fn certain_log_z(&self, query: &Query, scratch: &mut [u32]) -> Result<(f32, f32), Error> {
+        query.check(&self.model)?;
+        match self.model.index() {
+            Some((tree, _)) if tree.has_bounds() => {
+                let buffers = Buffers::new(scratch, &self.model, tree)?;
+                Ok(search::certain_log_z(&self.model, tree, query, &self.budget, buffers))
+            }
+            Some(_) => Err(Error::NoBounds),
+            None => Ok(search::certain_around(&exact_z(&self.model, query))),
+        }
     }
 
-    /// The true top `K` classes of the model, by branch and bound: the cap of the budget does not hold here.
+    /// The true top `K` classes of the model, by branch and bound: the cap of the budget does not hold here. It takes any
+    /// memory, and less work with more.
     ///
     /// # Errors
-    /// As [`Classifier::certain_log_z`].
-    pub fn certain_top<const K: usize, const WORDS: usize, const ROOM: usize>(
+    /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoBounds`] if the model was written without
+    /// bounds.
+    pub fn certain_top<const K: usize>(
         &self,
         query: &Query,
-        scratch: &mut Scratch<WORDS, ROOM>,
+        scratch: &mut [u32],
     ) -> Result<(Vec<Candidate, K>, Work), Error> {
-        self.check_bounds()?;
+        query.check(&self.model)?;
         let mut list = Vec::new();
-        let work = search::certain_top(&self.model, &self.tree, query, scratch.buffers(), &mut Top::new(&mut list));
+        let top = &mut Top::new(&mut list);
+        let work = match self.model.index() {
+            Some((tree, _)) if tree.has_bounds() => search::certain_top(&self.model, tree, query, scratch, top),
+            Some(_) => return Err(Error::NoBounds),
+            None => search::top_of_all(&self.model, query, top),
+        };
         Ok((list, work))
-    }
-
-    fn check_bounds(&self) -> Result<(), Error> {
-        if self.tree.has_bounds() { Ok(()) } else { Err(Error::NoBounds) }
     }
 }

@@ -37,15 +37,27 @@ pub enum Error {
     QueryNotFinite,
     /// The query is so large that scores could leave the range of ±4 000 nats.
     QueryTooLarge,
-    /// A buffer is too small for this model: the capacity that it needs.
-    Capacity(u32),
+    /// There is no query: none was set, or the last one was refused.
+    NoQuery,
+    /// The query was quantised for another model.
+    OtherModel,
+    /// The query has no room for the model's columns: the `D` of a [`QueryBuffer`](crate::QueryBuffer) that it needs.
+    QueryColumns(u32),
+    /// The words of a query are too few for the model's columns: how many it needs.
+    QueryWords(u32),
+    /// The memory of a search is not enough for a class: the words that are.
+    ScratchWords(u32),
+    /// The marks of an estimator that samples are too few for the model's rows: the words that it needs.
+    MarkWords(u32),
+    /// There is no room for the scores of so many samples.
+    NoiseScores(u32),
     /// There is no such class.
     NoSuchClass,
     /// The model file has no tree, or no settings, to classify with.
     NoIndex,
     /// The model file does not say what is certain about its nodes.
     NoBounds,
-    /// The budget does not even reach the top of the tree: the cap that it needs.
+    /// The budget is not enough for a class: the least cap that is.
     Budget(u32),
 }
 
@@ -67,8 +79,14 @@ impl fmt::Display for Error {
             Self::QueryLength => f.write_str("the query's length is not the model's dimension"),
             Self::QueryNotFinite => f.write_str("the query holds NaN or an infinity"),
             Self::QueryTooLarge => f.write_str("the query is too large: scores could leave the range of ±4000 nats"),
-            Self::Capacity(needed) => {
-                write!(f, "a buffer is too small: a capacity of {needed} is needed")
+            Self::NoQuery => f.write_str("there is no query: none was set, or the last one was refused"),
+            Self::OtherModel => f.write_str("the query was quantised for another model"),
+            Self::QueryColumns(needed) => write!(f, "the query's buffer is too small: it needs {needed} columns"),
+            Self::QueryWords(needed) => write!(f, "the query's memory is too small: it needs {needed} words"),
+            Self::ScratchWords(needed) => write!(f, "the scratch memory is too small: {needed} words are the least"),
+            Self::MarkWords(needed) => write!(f, "there are too few marks: {needed} words are needed"),
+            Self::NoiseScores(needed) => {
+                write!(f, "there is too little room for the noise: {needed} scores are needed")
             }
             Self::NoSuchClass => f.write_str("there is no such class"),
             Self::NoIndex => f.write_str("the model file has no index: build it with one, or use Exact"),

@@ -65,8 +65,12 @@ pub use math::{Log2, LogSum};
 #[cfg(feature = "alloc")]
 pub use model::ModelBuf;
 pub use model::{Budget, Model, Names, Settings};
-pub use rows::{Query, QueryBuffer, RowTable};
-pub use search::{Candidate, Scratch, Work, seen_words};
+pub use rows::{Query, QueryBuffer, RowTable, query_words};
+pub use search::{Candidate, Scratch, Work, scratch_words, seen_words};
+
+// They are in signatures: a user has the version that fits.
+pub use heapless;
+pub use rand_core;
 
 /// What the tests, examples and benches of this package reach into. It is outside of semantic versioning: any release may
 /// change it.

@@ -8,7 +8,7 @@ use std::ptr::{null, null_mut};
 
 use zhat::capi::*;
 use zhat::model::Aligned;
-use zhat::{Budget, Classifier, Model, Prediction, QueryBuffer, Scratch, include_model, seen_words};
+use zhat::{Classifier, Error, Model, Prediction, QueryBuffer, Scratch, include_model};
 
 /// Built with calibration queries, so that its intervals are real ones.
 static MODEL: &[u8] = include_model!("data/indexed.zhat");
@@ -78,6 +78,7 @@ fn as_c<const K: usize>(prediction: &Prediction<K>) -> (ZhatResult, Vec<ZhatClas
         nodes: prediction.work.nodes,
         bytes: prediction.work.bytes,
         top_len: prediction.top.len() as u32,
+        overflowed: prediction.overflowed().into(),
     };
     let class = |(place, best): (usize, &zhat::Ranked)| {
         let (lower, upper) = prediction.interval(place).unwrap_or((0.0, 1.0));
@@ -90,19 +91,19 @@ fn as_c<const K: usize>(prediction: &Prediction<K>) -> (ZhatResult, Vec<ZhatClas
 fn the_answers_are_those_of_rust_to_the_bit() {
     let (c, mut memory) = (open(MODEL).expect("valid"), [u32::MAX; scratch_words(N, D, ROOM)] as Memory);
     let classifier = Classifier::new(in_rust()).expect("an index");
-    let mut scratch = Scratch::<{ seen_words(N) }, ROOM>::new();
+    let mut scratch = Scratch::<{ zhat::scratch_words(N, ROOM) }>::new();
     for values in queries().take(if cfg!(miri) { 1 } else { usize::MAX }) {
         let query = QueryBuffer::<D>::new(classifier.model(), &values).expect("a valid query");
-        for cap in [0, 30, 150, 5000] {
-            let budget = Budget { cap, ..classifier.budget() };
+        for cap in [0, 32, 150, 5000] {
+            let budget = classifier.budget().with_cap(cap);
             let asked = if cap == 0 { classifier } else { classifier.with_budget(budget).expect("enough") };
-            let truth = as_c(&asked.classify::<TOP, _, _>(&query, &mut scratch).expect("memory"));
+            let truth = as_c(&asked.classify::<TOP>(&query, &mut scratch).expect("memory"));
             let mut top = [NO_CLASS; TOP];
             let result = classify(&c, &values, cap, &mut memory, &mut top).expect("an answer");
             assert_eq!((result, top.to_vec()), truth, "cap {cap}");
             assert!(result.energy == -result.log_z);
         }
-        let truth = as_c(&zhat::exact::<TOP>(classifier.model(), &query));
+        let truth = as_c(&zhat::exact::<TOP>(classifier.model(), &query).expect("valid"));
         let (mut top, mut result) = ([NO_CLASS; TOP], MaybeUninit::uninit());
         // SAFETY: every pointer is one of a reference, with its length.
         let error = unsafe {
@@ -121,8 +122,9 @@ fn a_model_says_what_it_needs() {
     // SAFETY: open models, one of zeros, and null.
     unsafe {
         assert_eq!((zhat_classes(&raw const indexed), zhat_dim(&raw const indexed)), (N, D));
-        let frontier = in_rust().settings().expect("settings").frontier_words as usize;
-        assert_eq!(zhat_scratch_words(&raw const indexed), scratch_words(N, D, frontier));
+        let model = in_rust();
+        assert_eq!(zhat_scratch_words(&raw const indexed), model.query_words() + model.scratch_words());
+        assert_eq!(zhat_least_cap(&raw const indexed) as usize, model.least_cap());
         assert_eq!(zhat_scratch_words(&raw const flat), 4 + 6_usize.next_multiple_of(4) / 2);
         for model in [&raw const closed, null()] {
             assert_eq!((zhat_classes(model), zhat_dim(model), zhat_scratch_words(model)), (0, 0, 0));
@@ -172,15 +174,77 @@ fn a_wrong_call_is_an_error() {
     assert_eq!(ask(&nan, 0, all, TOP), Some(ZhatError::QueryNotFinite));
     assert_eq!(ask(&[3e38; D], 0, all, TOP), Some(ZhatError::QueryTooLarge));
     assert_eq!(ask(&query, 1, all, TOP), Some(ZhatError::Budget));
-    // With no room for nodes the answer is all prediction; no length reads or writes outside it.
-    let least = scratch_words(N, D, 0);
+    // The least memory is enough for an answer; no length reads or writes outside it.
+    let least = least_words();
     for words in (0..all).step_by(if cfg!(miri) { 71 } else { 1 }) {
         let expected = if words < least { Some(ZhatError::Scratch) } else { None };
         assert_eq!(ask(&query, 0, words, TOP), expected, "{words}");
     }
-    let flat = open(FLAT).expect("valid");
-    assert_eq!(classify(&flat, &[0.0; 6], 0, &mut memory, &mut top[..TOP]).err(), Some(ZhatError::NoIndex));
     assert_eq!(classify(&closed(), &query, 0, &mut memory, &mut top[..TOP]).err(), Some(ZhatError::NotOpen));
+}
+
+/// What Rust says that is enough for an answer, and a query.
+fn least_words() -> usize {
+    let classifier = Classifier::new(in_rust()).expect("an index");
+    let query = QueryBuffer::<D>::new(classifier.model(), &[0.5; D]).expect("a valid query");
+    match classifier.classify::<1>(&query, &mut []) {
+        Err(Error::ScratchWords(words)) => words as usize + classifier.model().query_words(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_model_without_an_index_is_answered_exactly() {
+    let flat = open(FLAT).expect("valid");
+    let model = Model::from_bytes(FLAT).expect("valid");
+    let values = [0.5, -1.0, 2.0, 0.0, 0.25, 1.0];
+    let query = QueryBuffer::<8>::new(&model, &values).expect("a valid query");
+    let truth = as_c(&zhat::exact::<TOP>(&model, &query).expect("valid"));
+    let mut top = [NO_CLASS; TOP];
+    let mut memory = vec![0; model.query_words()];
+    let result = classify(&flat, &values, 0, &mut memory, &mut top).expect("an answer");
+    assert_eq!((result, top.to_vec()), truth);
+    // A cap is a promise: one that all rows do not keep is refused.
+    let least = model.classes() as u32;
+    assert!(classify(&flat, &values, least, &mut memory, &mut top).is_ok());
+    assert_eq!(classify(&flat, &values, least - 1, &mut memory, &mut top).err(), Some(ZhatError::Budget));
+}
+
+#[test]
+fn queries_in_int8_and_int16_are_those_of_rust() {
+    let (c, mut memory) = (open(MODEL).expect("valid"), [0u32; scratch_words(N, D, ROOM)] as Memory);
+    let classifier = Classifier::new(in_rust()).expect("an index");
+    let model = classifier.model();
+    let bytes: [i8; D] = core::array::from_fn(|i| (i as i8).wrapping_mul(37) ^ 0x35);
+    let words: [i16; D] = core::array::from_fn(|i| (i as i16).wrapping_mul(9973) ^ 0x1235);
+    let queries = [
+        QueryBuffer::<D>::from_i8(model, &bytes, 0.02, -7).expect("a valid query"),
+        QueryBuffer::<D>::from_i16(model, &words, 1e-4).expect("a valid query"),
+    ];
+    for (place, query) in queries.iter().enumerate() {
+        let mut scratch = Scratch::<{ zhat::scratch_words(N, ROOM) }>::new();
+        let truths = [
+            as_c(&classifier.classify::<TOP>(query, &mut scratch).expect("memory")),
+            as_c(&zhat::exact::<TOP>(model, query).expect("valid")),
+        ];
+        for (exact, truth) in truths.into_iter().enumerate() {
+            let (mut top, mut result) = ([NO_CLASS; TOP], MaybeUninit::uninit());
+            let (c, len, room) = (&raw const c, memory.len(), memory.as_mut_ptr());
+            let (q8, q16, list, to) = (bytes.as_ptr(), words.as_ptr(), top.as_mut_ptr(), result.as_mut_ptr());
+            // SAFETY: every pointer is one of a reference, with its length.
+            let error = unsafe {
+                match (place, exact) {
+                    (0, 0) => zhat_classify_i8(c, q8, D, 0.02, -7, 0, room, len, list, TOP, to),
+                    (0, _) => zhat_exact_i8(c, q8, D, 0.02, -7, room, len, list, TOP, to),
+                    (_, 0) => zhat_classify_i16(c, q16, D, 1e-4, 0, room, len, list, TOP, to),
+                    _ => zhat_exact_i16(c, q16, D, 1e-4, room, len, list, TOP, to),
+                }
+            };
+            assert_eq!(error, ZhatError::None);
+            // SAFETY: there was no error.
+            assert_eq!((unsafe { result.assume_init() }, top.to_vec()), truth);
+        }
+    }
 }
 
 #[test]
@@ -224,12 +288,12 @@ fn every_error_has_a_text() {
 #[cfg_attr(feature = "micromath", ignore = "its intervals have other digits")]
 fn the_c_example_prints_the_answers_of_rust() {
     let classifier = Classifier::new(in_rust()).expect("an index");
-    let mut scratch = Scratch::<{ seen_words(N) }, ROOM>::new();
+    let mut scratch = Scratch::<{ zhat::scratch_words(N, ROOM) }>::new();
     let mut printed = String::new();
     for (i, values) in queries().enumerate() {
         let query = QueryBuffer::<D>::new(classifier.model(), &values).expect("a valid query");
-        let (exact, _) = as_c(&zhat::exact::<TOP>(classifier.model(), &query));
-        let (result, top) = as_c(&classifier.classify::<TOP, _, _>(&query, &mut scratch).expect("memory"));
+        let (exact, _) = as_c(&zhat::exact::<TOP>(classifier.model(), &query).expect("valid"));
+        let (result, top) = as_c(&classifier.classify::<TOP>(&query, &mut scratch).expect("memory"));
         let (bits, exact) = (result.log_z.to_bits(), exact.log_z.to_bits());
         let ZhatResult { rows, nodes, .. } = result;
         printed += &format!("query {i}: ln Z {bits:08x}, exact {exact:08x}, {rows} rows, {nodes} nodes\n");

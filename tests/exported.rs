@@ -22,7 +22,7 @@ fn the_module_is_what_export_rust_writes_and_answers() {
     let query = model::Query::new(classifier.model(), &[0.5; model::DIM]).expect("a query");
     let answer: Prediction<5> = classifier.classify(&query, &mut scratch).expect("an answer");
     assert_eq!(answer.top.len(), 5);
-    assert!(answer.work.row_equivalents() <= model::BUDGET.cap && answer.frontier_words() as usize <= model::ROOM);
+    assert!(answer.work.row_equivalents() <= model::BUDGET.cap && !answer.overflowed());
     assert_eq!(classifier.model().classes(), model::CLASSES);
 }
 

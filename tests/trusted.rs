@@ -3,13 +3,13 @@
 
 use rand_pcg::Pcg32;
 use zhat::model::{FileWriter, Section, Sizes};
-use zhat::{Budget, Classifier, Model, QueryBuffer, Scratch, seen_words};
+use zhat::{Budget, Classifier, Error, Model, QueryBuffer, Scratch, scratch_words};
 
 /// Above 2^16, so that a span may say 2^32 − 1.
 const N: usize = 70_000;
 const NODES: usize = 2_000;
 const ALL: u32 = u32::MAX;
-type Memory = Scratch<{ seen_words(N) }, 64>;
+type Memory = Scratch<{ scratch_words(N, 64) }>;
 
 /// The bytes of a file, aligned.
 fn aligned(bytes: &[u8]) -> Vec<u64> {
@@ -53,19 +53,30 @@ fn ask_all_of(words: &[u64]) {
     let mut scratch = Memory::new();
     for values in [[0.0; 4], [0.5, -1.0, 0.25, 1.0]] {
         let query = QueryBuffer::<4>::new(&model, &values).expect("a small query");
-        let stored = Classifier::new(model).expect("a tree");
+        let stored = match Classifier::new(model) {
+            Ok(stored) => stored,
+            Err(error) => {
+                assert!(matches!(error, Error::Budget(_)), "{error}");
+                continue;
+            }
+        };
         for cap in [3, 64, 1_000, ALL] {
-            let budget = Budget { cap, epsilon: 0.0, expand: 8 };
-            let classifier = stored.with_budget(budget).expect("two at the top");
-            let answer = classifier.classify::<3, _, _>(&query, &mut scratch).expect("enough memory");
-            assert!(answer.work.row_equivalents() <= cap.min((N + NODES) as u32), "{:?}", answer.work);
+            let budget = Budget::new(cap).with_expand(8);
+            let Ok(classifier) = stored.with_budget(budget) else { continue };
+            match classifier.classify::<3>(&query, &mut scratch) {
+                Ok(answer) => {
+                    assert!(answer.work.row_equivalents() <= cap.min((N + NODES) as u32), "{:?}", answer.work);
+                    assert!(!answer.top.is_empty());
+                }
+                Err(error) => assert!(matches!(error, Error::ScratchWords(_) | Error::SectionContent(_)), "{error}"),
+            }
             let _ = classifier.sample(&query, &mut scratch, &mut Pcg32::new(7, 7));
             let _ = classifier.certain_log_z(&query, &mut scratch);
             let samples = zhat::estimators::moments_with_samples;
             let _ = samples(&model, &query, &budget, 50, &mut scratch, &mut Pcg32::new(7, 7));
         }
-        let mut scratch = Scratch::<{ seen_words(N) }, 6000>::new();
-        let (_, work) = stored.certain_top::<3, _, _>(&query, &mut scratch).expect("bounds");
+        let mut scratch = Scratch::<{ scratch_words(N, 6000) }>::new();
+        let (_, work) = stored.certain_top::<3>(&query, &mut scratch).expect("bounds");
         assert!(work.nodes as usize <= 2 * NODES || work.nodes == ALL, "{work:?}");
         assert!(work.rows as usize <= 2 * N || work.rows == ALL, "{work:?}");
     }

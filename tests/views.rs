@@ -20,14 +20,14 @@ fn use_all_of(model: &Model<'_>) {
     let Ok(query) = QueryBuffer::<8>::new(model, &[0.5, -1.0, 2.0, 0.25, 0.0, 1.0]) else {
         return;
     };
-    let answer = exact::<3>(model, &query);
+    let answer = exact::<3>(model, &query).expect("valid");
     assert!(answer.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
     let _ = answer.probability(model, &query, 7);
     if let Ok(classifier) = Classifier::new(*model) {
-        let mut scratch = Scratch::<4, 16>::new();
-        let _ = classifier.classify::<3, 4, 16>(&query, &mut scratch);
+        let mut scratch = Scratch::<64>::new();
+        let _ = classifier.classify::<3>(&query, &mut scratch);
         let _ = classifier.certain_log_z(&query, &mut scratch);
-        let _ = classifier.certain_top::<3, 4, 16>(&query, &mut scratch);
+        let _ = classifier.certain_top::<3>(&query, &mut scratch);
     }
 }
 

@@ -9,10 +9,10 @@
 extern const uint8_t model_file[], model_file_end[];
 extern const float queries[], queries_end[];
 
-enum { CLASSES = 500, DIM = 16, ROOM = 128, TOP = 3 };
+enum { CLASSES = 500, DIM = 16, NODE_WORDS = 66, TOP = 3 };
 
 static zhat_model model;
-static uint32_t scratch[ZHAT_SCRATCH_WORDS(CLASSES, DIM, ROOM)];
+static uint32_t scratch[ZHAT_SCRATCH_WORDS(CLASSES, DIM, NODE_WORDS)];
 enum { SCRATCH_WORDS = sizeof scratch / sizeof scratch[0] };
 
 static uint32_t bits_of(float x) {

@@ -9,16 +9,16 @@ use zhat::estimators::{
     HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
 };
 use zhat::language::Context;
-use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, seen_words};
+use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, exact, scratch_words, seen_words};
 use zhat_fuzz::Aligned;
 
 /// The widest query and the most classes that are asked about; files beyond that are only opened.
 const D: usize = 64;
 const N: usize = 512;
 type Query = QueryBuffer<D>;
-/// One that is enough for most searches, and one that overflows.
-type Roomy = Scratch<{ seen_words(N) }, 256>;
-type Narrow = Scratch<{ seen_words(N) }, 24>;
+/// Memory that is enough for most searches, and memory that overflows.
+const ROOMY: usize = scratch_words(N, 256);
+const NARROW: usize = scratch_words(N, 24);
 
 fuzz_target!(|bytes: &[u8]| {
     let file = Aligned::model(bytes);
@@ -61,8 +61,8 @@ fn ask(model: &Model<'_>, choice: u32) {
         1 => query.set(model, &floats(1e3)),
         2 => query.set(model, &floats(1e-30)),
         3 => query.set(model, &floats(f32::NAN)),
-        4 => query.set_i8(model, &bytes(127.0), 0.01),
-        5 => query.set_i8(model, &bytes(-128.0), 1e-3),
+        4 => query.set_i8(model, &bytes(127.0), 0.01, 3),
+        5 => query.set_i8(model, &bytes(-128.0), 1e-3, -128),
         _ => query.set(model, &floats(1.0)),
     };
     if set.is_ok() {
@@ -71,30 +71,28 @@ fn ask(model: &Model<'_>, choice: u32) {
 }
 
 fn all_estimators(model: &Model<'_>, query: &Query) {
-    let answer = exact::<4>(model, query);
+    let Ok(answer) = exact::<4>(model, query) else {
+        unreachable!("a query of the model");
+    };
     assert!(answer.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
-    let _ = (answer.log_z(), answer.interval(0.5), answer.probability(model, query, 1));
-    let _ = classify(model, query, &mut Roomy::new());
-    let _ = classify(model, query, &mut Narrow::new());
+    let _ = (answer.log_z(), answer.interval(0), answer.probability(model, query, 1));
+    let _ = classify(model, query, &mut [0; ROOMY]);
+    let _ = classify(model, query, &mut [0; NARROW]);
     for cap in [1, 7, 64, N as u32, u32::MAX] {
-        let budget = Budget { cap, epsilon: if cap == 64 { 0.1 } else { 0.0 }, expand: cap % 9 };
+        let budget = Budget::new(cap).with_epsilon(if cap == 64 { 0.1 } else { 0.0 }).with_expand(cap % 9);
         let _ = estimates(model, query, &budget);
     }
 }
 
 /// The classifier with the stored budget and with others.
-fn classify<const ROOM: usize>(
-    model: &Model<'_>,
-    query: &Query,
-    scratch: &mut Scratch<{ seen_words(N) }, ROOM>,
-) -> Result<(), Error> {
+fn classify(model: &Model<'_>, query: &Query, scratch: &mut [u32]) -> Result<(), Error> {
     let stored = Classifier::new(*model)?;
     let mut rng = Pcg32::new(1, 1);
     for cap in [stored.budget().cap, 1, 20, 64, u32::MAX] {
-        let Ok(classifier) = stored.with_budget(Budget { cap, ..stored.budget() }) else {
+        let Ok(classifier) = stored.with_budget(stored.budget().with_cap(cap)) else {
             continue;
         };
-        if let Ok(found) = classifier.classify::<4, _, ROOM>(query, scratch) {
+        if let Ok(found) = classifier.classify::<4>(query, scratch) {
             assert!(found.work.row_equivalents() <= cap, "{:?} of {cap}", found.work);
             assert!(found.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
         }
@@ -102,7 +100,7 @@ fn classify<const ROOM: usize>(
             assert!(drawn.work.row_equivalents() <= cap, "{:?} of {cap}", drawn.work);
         }
         let _ = classifier.certain_log_z(query, scratch);
-        let _ = classifier.certain_top::<4, _, ROOM>(query, scratch);
+        let _ = classifier.certain_top::<4>(query, scratch);
     }
     Ok(())
 }
@@ -110,7 +108,7 @@ fn classify<const ROOM: usize>(
 fn estimates(model: &Model<'_>, query: &Query, budget: &Budget) -> Result<(), Error> {
     let mut rng = Pcg32::new(u64::from(budget.cap), 2);
     let mut marks = [0; seen_words(N)];
-    let mut scratch = Roomy::new();
+    let mut scratch = [0; ROOMY];
     let mut buffer = HeadBuffer::<20>::new();
     let _ = self_normalised();
     for samples in [0, 5, N] {

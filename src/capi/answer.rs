@@ -4,7 +4,7 @@ use super::error::code;
 use super::scratch::Memory;
 use super::{ZhatError, ZhatModel, pointers};
 use crate::estimators::exact_up_to;
-use crate::{Budget, Classifier, Model, Prediction, Query};
+use crate::{Classifier, Error, Model, Prediction, Query};
 
 /// The most classes that a call returns.
 pub const ZHAT_MAX_TOP: usize = 16;
@@ -57,10 +57,13 @@ pub struct ZhatResult {
     pub bytes: u32,
     /// How many classes were written: fewer than asked for only where so few were scored.
     pub top_len: u32,
+    /// 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
+    /// sharp as with `zhat_scratch_words`. 0 otherwise.
+    pub overflowed: u32,
 }
 
 /// The top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
-/// stored in the model, which the intervals were measured with.
+/// stored in the model, which the intervals were measured with. A model without an index has all rows scored.
 ///
 /// # Safety
 /// `model` points to a model, or to zeros; `query` to `query_len` floats; `scratch` to `scratch_words` words, `top` to
@@ -78,15 +81,56 @@ pub unsafe extern "C" fn zhat_classify(
     top_len: usize,
     result: *mut ZhatResult,
 ) -> ZhatError {
-    let estimate = |model: &Model<'_>, query: &Query, memory: Memory<'_>| {
-        let classifier = Classifier::new(*model)?;
-        let budget = classifier.budget();
-        let budget = if cap == 0 { budget } else { Budget { cap, ..budget } };
-        let buffers = memory.buffers(model.classes())?;
-        Ok(classifier.with_budget(budget)?.classify_up_to(top_len, query, buffers))
-    };
+    let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
-    code(unsafe { answer(model, (query, query_len), (scratch, scratch_words), (top, top_len), result, estimate) })
+    code(unsafe { answer(model, (query, query_len), Query::set, Way::Within(cap), memory, (top, top_len), result) })
+}
+
+/// The same for a query in int8, as TFLite and CMSIS-NN have it: a value is `(query[i] - zero_point) * scale`.
+///
+/// # Safety
+/// As `zhat_classify`, with `query_len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_classify_i8(
+    model: *const ZhatModel,
+    query: *const i8,
+    query_len: usize,
+    scale: f32,
+    zero_point: i8,
+    cap: u32,
+    scratch: *mut u32,
+    scratch_words: usize,
+    top: *mut ZhatClass,
+    top_len: usize,
+    result: *mut ZhatResult,
+) -> ZhatError {
+    let set = |place: &mut Query, model: &Model<'_>, query: &[i8]| place.set_i8(model, query, scale, zero_point);
+    let memory = (scratch, scratch_words);
+    // SAFETY: the caller's promise.
+    code(unsafe { answer(model, (query, query_len), set, Way::Within(cap), memory, (top, top_len), result) })
+}
+
+/// The same for a query in int16: a value is `query[i] * scale`.
+///
+/// # Safety
+/// As `zhat_classify`, with `query_len` numbers of 16 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_classify_i16(
+    model: *const ZhatModel,
+    query: *const i16,
+    query_len: usize,
+    scale: f32,
+    cap: u32,
+    scratch: *mut u32,
+    scratch_words: usize,
+    top: *mut ZhatClass,
+    top_len: usize,
+    result: *mut ZhatResult,
+) -> ZhatError {
+    let set = |place: &mut Query, model: &Model<'_>, query: &[i16]| place.set_i16(model, query, scale);
+    let memory = (scratch, scratch_words);
+    // SAFETY: the caller's promise.
+    code(unsafe { answer(model, (query, query_len), set, Way::Within(cap), memory, (top, top_len), result) })
 }
 
 /// The top classes with their exact probabilities: every row is scored. `ZHAT_EXACT_SCRATCH_WORDS(dim)` words of
@@ -105,39 +149,124 @@ pub unsafe extern "C" fn zhat_exact(
     top_len: usize,
     result: *mut ZhatResult,
 ) -> ZhatError {
-    let exact = |model: &Model<'_>, query: &Query, _: Memory<'_>| Ok(exact_up_to(top_len, model, query));
+    let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
-    code(unsafe { answer(model, (query, query_len), (scratch, scratch_words), (top, top_len), result, exact) })
+    code(unsafe { answer(model, (query, query_len), Query::set, Way::Exact, memory, (top, top_len), result) })
+}
+
+/// `zhat_exact` for a query in int8, as `zhat_classify_i8` takes it.
+///
+/// # Safety
+/// As `zhat_classify_i8`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_exact_i8(
+    model: *const ZhatModel,
+    query: *const i8,
+    query_len: usize,
+    scale: f32,
+    zero_point: i8,
+    scratch: *mut u32,
+    scratch_words: usize,
+    top: *mut ZhatClass,
+    top_len: usize,
+    result: *mut ZhatResult,
+) -> ZhatError {
+    let set = |place: &mut Query, model: &Model<'_>, query: &[i8]| place.set_i8(model, query, scale, zero_point);
+    let memory = (scratch, scratch_words);
+    // SAFETY: the caller's promise.
+    code(unsafe { answer(model, (query, query_len), set, Way::Exact, memory, (top, top_len), result) })
+}
+
+/// `zhat_exact` for a query in int16, as `zhat_classify_i16` takes it.
+///
+/// # Safety
+/// As `zhat_classify_i16`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_exact_i16(
+    model: *const ZhatModel,
+    query: *const i16,
+    query_len: usize,
+    scale: f32,
+    scratch: *mut u32,
+    scratch_words: usize,
+    top: *mut ZhatClass,
+    top_len: usize,
+    result: *mut ZhatResult,
+) -> ZhatError {
+    let set = |place: &mut Query, model: &Model<'_>, query: &[i16]| place.set_i16(model, query, scale);
+    let memory = (scratch, scratch_words);
+    // SAFETY: the caller's promise.
+    code(unsafe { answer(model, (query, query_len), set, Way::Exact, memory, (top, top_len), result) })
+}
+
+/// How an answer is found.
+#[derive(Clone, Copy)]
+enum Way {
+    /// By the classifier, within a cap, or the stored one for zero.
+    Within(u32),
+    /// By all rows.
+    Exact,
 }
 
 /// # Safety
-/// As `zhat_classify`, with every length beside its pointer.
-unsafe fn answer(
+/// As `zhat_classify`, with every length beside its pointer; `set` makes a query of the values.
+unsafe fn answer<T>(
     model: *const ZhatModel,
-    (query, query_len): (*const f32, usize),
+    (values, len): (*const T, usize),
+    set: impl FnOnce(&mut Query, &Model<'_>, &[T]) -> Result<(), Error>,
+    way: Way,
     (scratch, scratch_words): (*mut u32, usize),
     (top, top_len): (*mut ZhatClass, usize),
     result: *mut ZhatResult,
-    predict: impl FnOnce(&Model<'_>, &Query, Memory<'_>) -> Result<Prediction<ZHAT_MAX_TOP>, ZhatError>,
 ) -> Result<(), ZhatError> {
     if top_len > ZHAT_MAX_TOP {
         return Err(ZhatError::TopTooLong);
     }
     // SAFETY: the caller's promise.
-    let (model, values, mut memory) = unsafe {
-        (pointers::shared(model)?.model()?, pointers::slice(query, query_len)?, Memory::new(scratch, scratch_words)?)
+    let (model, values, memory) = unsafe {
+        (pointers::shared(model)?.model()?, pointers::slice(values, len)?, Memory::new(scratch, scratch_words)?)
     };
-    let query = memory.query(model.rows().stride())?;
-    query.set_to(model, values)?;
-    let prediction = predict(model, query, memory)?;
+    let (query, memory) = memory.split(model)?;
+    set(query, model, values)?;
+    // SAFETY: the caller's promise.
+    unsafe { put(&predict(model, query, way, memory, top_len)?, top, result) }
+}
+
+/// Compiled once, whatever the query came as.
+#[inline(never)]
+fn predict(
+    model: &Model<'_>,
+    query: &Query,
+    way: Way,
+    memory: &mut [u32],
+    top_len: usize,
+) -> Result<Prediction<ZHAT_MAX_TOP>, Error> {
+    match way {
+        Way::Exact => Ok(exact_up_to(top_len, model, query)),
+        Way::Within(cap) => {
+            let classifier = Classifier::new(*model)?;
+            let asked =
+                if cap == 0 { classifier } else { classifier.with_budget(classifier.budget().with_cap(cap))? };
+            asked.classify_up_to(top_len, query, memory)
+        }
+    }
+}
+
+/// # Safety
+/// `top` has room for the classes of the prediction, and `result` for a result.
+unsafe fn put(
+    prediction: &Prediction<ZHAT_MAX_TOP>,
+    top: *mut ZhatClass,
+    result: *mut ZhatResult,
+) -> Result<(), ZhatError> {
     for (place, best) in prediction.top.iter().enumerate() {
         let (lower, upper) = prediction.interval(place).unwrap_or((0.0, 1.0));
         let class = ZhatClass { id: best.class, p: best.p, lower, upper };
-        // SAFETY: the caller's promise: there is room for `top_len`, and no prediction has more.
+        // SAFETY: the caller's promise.
         unsafe { pointers::put(top.wrapping_add(place), class)? };
     }
     // SAFETY: the caller's promise.
-    unsafe { pointers::put(result, ZhatResult::of(&prediction)) }
+    unsafe { pointers::put(result, ZhatResult::of(prediction)) }
 }
 
 impl From<Option<bool>> for ZhatAnswer {
@@ -163,6 +292,7 @@ impl ZhatResult {
             nodes: prediction.work.nodes,
             bytes: prediction.work.bytes,
             top_len: prediction.top.len() as u32,
+            overflowed: prediction.overflowed().into(),
         }
     }
 }

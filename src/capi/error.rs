@@ -38,11 +38,11 @@ pub enum ZhatError {
     QueryTooLarge = 13,
     /// More classes were asked for than `ZHAT_MAX_TOP`.
     TopTooLong = 14,
-    /// The scratch memory is too small for the model.
+    /// The scratch memory is too small for the model: `zhat_scratch_words` says how much is enough.
     Scratch = 15,
-    /// The model file has no index: build it with one, or use `zhat_exact`.
+    /// The model file has no index.
     NoIndex = 16,
-    /// The budget does not even reach the top of the tree.
+    /// The budget is not enough for a class: `zhat_least_cap` says what is.
     Budget = 17,
     /// None of these.
     Other = 18,
@@ -113,10 +113,15 @@ impl From<Error> for ZhatError {
             Error::QueryLength => Self::QueryLength,
             Error::QueryNotFinite => Self::QueryNotFinite,
             Error::QueryTooLarge => Self::QueryTooLarge,
-            Error::Capacity(_) => Self::Scratch,
+            Error::QueryWords(_) | Error::QueryColumns(_) | Error::ScratchWords(_) => Self::Scratch,
             Error::NoIndex => Self::NoIndex,
             Error::Budget(_) => Self::Budget,
-            Error::NoSuchClass | Error::NoBounds => Self::Other,
+            Error::NoQuery
+            | Error::OtherModel
+            | Error::MarkWords(_)
+            | Error::NoiseScores(_)
+            | Error::NoSuchClass
+            | Error::NoBounds => Self::Other,
         }
     }
 }

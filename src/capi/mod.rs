@@ -12,8 +12,8 @@
 //!
 //! # Memory
 //! The caller has all of it: the model file's bytes (in flash, on a word boundary), a `zhat_model` (a few hundred
-//! bytes that point into the file), and scratch memory for a call, an array of `ZHAT_SCRATCH_WORDS(classes, dim, room)`
-//! words. `zhat inspect` prints the three numbers.
+//! bytes that point into the file), and scratch memory for a call, an array of
+//! `ZHAT_SCRATCH_WORDS(classes, dim, node_words)` words. `zhat inspect` prints the three numbers.
 //!
 //! # Threads and interrupts
 //! No function keeps state of its own. An open model is only read: any number of tasks and interrupt handlers may use
@@ -29,9 +29,13 @@ mod panic_handler;
 mod pointers;
 mod scratch;
 
-pub use answer::{ZHAT_MAX_TOP, ZhatClass, ZhatResult, zhat_classify, zhat_exact};
+pub use answer::{
+    ZHAT_MAX_TOP, ZhatClass, ZhatResult, zhat_classify, zhat_classify_i8, zhat_classify_i16, zhat_exact, zhat_exact_i8,
+    zhat_exact_i16,
+};
 pub use error::{ZhatError, zhat_error_text};
 pub use model::{
-    ZHAT_MODEL_WORDS, ZhatModel, zhat_classes, zhat_dim, zhat_open, zhat_open_trusted, zhat_scratch_words,
+    ZHAT_MODEL_WORDS, ZhatModel, zhat_classes, zhat_dim, zhat_least_cap, zhat_open, zhat_open_trusted,
+    zhat_scratch_words,
 };
 pub use scratch::scratch_words;

@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use super::error::code;
-use super::{ZhatError, pointers, scratch};
+use super::{ZhatError, pointers};
 use crate::model::Model;
 
 /// Words of a pointer's size that an open model takes up.
@@ -95,18 +95,24 @@ pub unsafe extern "C" fn zhat_dim(model: *const ZhatModel) -> usize {
     unsafe { pointers::shared(model) }.and_then(ZhatModel::model).map_or(0, Model::dim)
 }
 
-/// Words of scratch memory that no calibration query went beyond; zero if the model is null or was not opened.
+/// The least cap that `zhat_classify` takes, other than zero; zero if the model is null or was not opened.
+///
+/// # Safety
+/// As `zhat_classes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_least_cap(model: *const ZhatModel) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { pointers::shared(model) }.and_then(ZhatModel::model).map_or(0, |model| model.least_cap() as u32)
+}
+
+/// Words of scratch memory that are enough for any query within the budget that is stored in the model; zero if the model is
+/// null or was not opened.
 ///
 /// # Safety
 /// As `zhat_classes`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn zhat_scratch_words(model: *const ZhatModel) -> usize {
     // SAFETY: the caller's promise.
-    let Ok(model) = unsafe { pointers::shared(model) }.and_then(ZhatModel::model) else {
-        return 0;
-    };
-    match model.settings() {
-        Some(settings) => scratch::scratch_words(model.classes(), model.dim(), settings.frontier_words as usize),
-        None => scratch::query_words(model.dim()),
-    }
+    let model = unsafe { pointers::shared(model) }.and_then(ZhatModel::model);
+    model.map_or(0, |model| model.query_words() + model.scratch_words())
 }

@@ -1,21 +1,15 @@
-//! The caller's scratch memory, parted: the query, the set of seen rows, the frontier.
+//! The caller's scratch memory, parted: the query, then what a search needs.
 
 use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::ZhatError;
-use crate::kernels::ROW_ALIGN;
-use crate::rows::{Query, QueryBuffer};
-use crate::search::{Buffers, seen_words};
+use crate::model::Model;
+use crate::rows::Query;
 
-/// Words of scratch memory for a search with so much room for nodes: `ZHAT_SCRATCH_WORDS` of the header.
-pub const fn scratch_words(classes: usize, dim: usize, room: usize) -> usize {
-    query_words(dim).saturating_add(seen_words(classes)).saturating_add(room)
-}
-
-/// Words of scratch memory that Exact needs: `ZHAT_EXACT_SCRATCH_WORDS` of the header.
-pub(super) const fn query_words(dim: usize) -> usize {
-    (size_of::<QueryBuffer<0>>() + dim.next_multiple_of(ROW_ALIGN) * size_of::<i16>()) / size_of::<u32>()
+/// Words of scratch memory for a search with so many words for nodes: `ZHAT_SCRATCH_WORDS` of the header.
+pub const fn scratch_words(classes: usize, dim: usize, frontier_words: usize) -> usize {
+    crate::query_words(dim).saturating_add(crate::scratch_words(classes, frontier_words))
 }
 
 /// Memory that is still to be given away.
@@ -40,26 +34,9 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn take(&mut self, words: usize) -> Result<&'a mut [u32], ZhatError> {
-        let memory = core::mem::take(&mut self.0);
-        let (taken, rest) = memory.split_at_mut_checked(words).ok_or(ZhatError::Scratch)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    /// A query of so many columns, padding included, without a value.
-    pub fn query(&mut self, stride: usize) -> Result<&'a mut Query, ZhatError> {
-        let start = self.take(query_words(stride))?.as_mut_ptr();
-        // SAFETY: aligned to a word, as a query is, and large enough for one of `stride` columns. A `Query` is laid out
-        // as in C, so that one without columns is the start of any other, and the columns behind it are zeros.
-        unsafe {
-            start.cast::<QueryBuffer<0>>().write(QueryBuffer::empty());
-            Ok(&mut *(ptr::slice_from_raw_parts_mut(start.cast::<i16>(), stride) as *mut Query))
-        }
-    }
-
-    /// What a search needs; the frontier takes all that is left.
-    pub fn buffers(mut self, classes: usize) -> Result<Buffers<'a>, ZhatError> {
-        Ok(Buffers { seen: self.take(seen_words(classes))?, frontier: self.0 })
+    /// An empty query of a model, and what is left.
+    pub fn split(self, model: &Model<'_>) -> Result<(&'a mut Query, &'a mut [u32]), ZhatError> {
+        let (query, rest) = self.0.split_at_mut_checked(model.query_words()).ok_or(ZhatError::Scratch)?;
+        Ok((Query::in_words(query, model)?, rest))
     }
 }

@@ -1,8 +1,8 @@
 /* zhat: calibrated probabilities for large-vocabulary classifiers, without scoring every class.
  *
  * Memory: the caller has all of it. The model file starts on a word boundary and stays where it is; a zhat_model points
- * into it; scratch memory is an array of ZHAT_SCRATCH_WORDS(classes, dim, room) uint32_t, with the numbers that
- * `zhat inspect` prints. Nothing is allocated.
+ * into it; scratch memory is an array of ZHAT_SCRATCH_WORDS(classes, dim, node_words) uint32_t, with the numbers
+ * that `zhat inspect` prints, or zhat_scratch_words(&model) of them at run time. Nothing is allocated.
  *
  * Threads and interrupts: no function keeps state of its own. An open model is only read and may be shared; scratch
  * memory and results belong to one call at a time.
@@ -16,9 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Words of scratch memory for zhat_classify, `room` of them for nodes of the tree. Where nodes do not fit the answer is
- * still right, only not as sharp. */
-#define ZHAT_SCRATCH_WORDS(classes, dim, room) (ZHAT_EXACT_SCRATCH_WORDS(dim) + ((classes) + 31) / 32 + (room))
+/* Words of scratch memory for zhat_classify, `node_words` of them for nodes of the tree. With fewer the answer is still right,
+ * only not as sharp; with too few for any answer there is an error. */
+#define ZHAT_SCRATCH_WORDS(classes, dim, node_words) \
+  (ZHAT_EXACT_SCRATCH_WORDS(dim) + ((classes) + 31) / 32 + (node_words))
 
 /* Words of scratch memory for zhat_exact. */
 #define ZHAT_EXACT_SCRATCH_WORDS(dim) (4 + ((dim) + 3) / 4 * 2)
@@ -66,11 +67,11 @@ enum zhat_error
   ZHAT_ERROR_QUERY_TOO_LARGE = 13,
   // More classes were asked for than `ZHAT_MAX_TOP`.
   ZHAT_ERROR_TOP_TOO_LONG = 14,
-  // The scratch memory is too small for the model.
+  // The scratch memory is too small for the model: `zhat_scratch_words` says how much is enough.
   ZHAT_ERROR_SCRATCH = 15,
-  // The model file has no index: build it with one, or use `zhat_exact`.
+  // The model file has no index.
   ZHAT_ERROR_NO_INDEX = 16,
-  // The budget does not even reach the top of the tree.
+  // The budget is not enough for a class: `zhat_least_cap` says what is.
   ZHAT_ERROR_BUDGET = 17,
   // None of these.
   ZHAT_ERROR_OTHER = 18,
@@ -144,6 +145,9 @@ typedef struct zhat_result {
   uint32_t bytes;
   // How many classes were written: fewer than asked for only where so few were scored.
   uint32_t top_len;
+  // 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
+  // sharp as with `zhat_scratch_words`. 0 otherwise.
+  uint32_t overflowed;
 } zhat_result;
 
 #ifdef __cplusplus
@@ -182,14 +186,21 @@ size_t zhat_classes(const struct zhat_model *model);
 // As `zhat_classes`.
 size_t zhat_dim(const struct zhat_model *model);
 
-// Words of scratch memory that no calibration query went beyond; zero if the model is null or was not opened.
+// The least cap that `zhat_classify` takes, other than zero; zero if the model is null or was not opened.
+//
+// # Safety
+// As `zhat_classes`.
+uint32_t zhat_least_cap(const struct zhat_model *model);
+
+// Words of scratch memory that are enough for any query within the budget that is stored in the model; zero if the model is
+// null or was not opened.
 //
 // # Safety
 // As `zhat_classes`.
 size_t zhat_scratch_words(const struct zhat_model *model);
 
 // The top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
-// stored in the model, which the intervals were measured with.
+// stored in the model, which the intervals were measured with. A model without an index has all rows scored.
 //
 // # Safety
 // `model` points to a model, or to zeros; `query` to `query_len` floats; `scratch` to `scratch_words` words, `top` to
@@ -205,6 +216,37 @@ zhat_error zhat_classify(const struct zhat_model *model,
                          size_t top_len,
                          struct zhat_result *result);
 
+// The same for a query in int8, as TFLite and CMSIS-NN have it: a value is `(query[i] - zero_point) * scale`.
+//
+// # Safety
+// As `zhat_classify`, with `query_len` bytes.
+zhat_error zhat_classify_i8(const struct zhat_model *model,
+                            const int8_t *query,
+                            size_t query_len,
+                            float scale,
+                            int8_t zero_point,
+                            uint32_t cap,
+                            uint32_t *scratch,
+                            size_t scratch_words,
+                            struct zhat_class *top,
+                            size_t top_len,
+                            struct zhat_result *result);
+
+// The same for a query in int16: a value is `query[i] * scale`.
+//
+// # Safety
+// As `zhat_classify`, with `query_len` numbers of 16 bits.
+zhat_error zhat_classify_i16(const struct zhat_model *model,
+                             const int16_t *query,
+                             size_t query_len,
+                             float scale,
+                             uint32_t cap,
+                             uint32_t *scratch,
+                             size_t scratch_words,
+                             struct zhat_class *top,
+                             size_t top_len,
+                             struct zhat_result *result);
+
 // The top classes with their exact probabilities: every row is scored. `ZHAT_EXACT_SCRATCH_WORDS(dim)` words of
 // scratch memory are enough.
 //
@@ -218,6 +260,35 @@ zhat_error zhat_exact(const struct zhat_model *model,
                       struct zhat_class *top,
                       size_t top_len,
                       struct zhat_result *result);
+
+// `zhat_exact` for a query in int8, as `zhat_classify_i8` takes it.
+//
+// # Safety
+// As `zhat_classify_i8`.
+zhat_error zhat_exact_i8(const struct zhat_model *model,
+                         const int8_t *query,
+                         size_t query_len,
+                         float scale,
+                         int8_t zero_point,
+                         uint32_t *scratch,
+                         size_t scratch_words,
+                         struct zhat_class *top,
+                         size_t top_len,
+                         struct zhat_result *result);
+
+// `zhat_exact` for a query in int16, as `zhat_classify_i16` takes it.
+//
+// # Safety
+// As `zhat_classify_i16`.
+zhat_error zhat_exact_i16(const struct zhat_model *model,
+                          const int16_t *query,
+                          size_t query_len,
+                          float scale,
+                          uint32_t *scratch,
+                          size_t scratch_words,
+                          struct zhat_class *top,
+                          size_t top_len,
+                          struct zhat_result *result);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -113,9 +113,10 @@ fn text(d: &Description, input: Option<InputScale>) -> String {
     let needs = &d.needs;
     let _ = writeln!(
         text,
-        "needs     {} of flash, {} of RAM ({} words for nodes)",
+        "needs     {} of flash, {} of RAM ({} words of scratch memory, {} of them for nodes)",
         bytes(needs.flash),
         bytes(needs.ram),
+        needs.scratch_words,
         needs.frontier
     );
     let mean = needs.instructions_mean.map_or(String::new(), |mean| format!("{} mean, ", count(mean)));

@@ -22,14 +22,15 @@ use crate::rows::Query;
 use crate::search::{Buffers, Offer, SearchResult, Work, best_first};
 use crate::tree::{Span, Tree};
 
-/// Row-equivalents that are kept for the way from an unopened node to a row, of a budget of `cap`.
+/// Row-equivalents that are kept for the way from an unopened node to a row, of a budget of `cap`: at least the row.
 fn kept_for_descent(cap: u32) -> u32 {
-    (cap / 8).min(64)
+    (cap / 8).clamp(1, 64)
 }
 
 /// A class that was drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Drawn {
     /// The class.
     pub class: u32,
@@ -81,9 +82,10 @@ pub(crate) fn draw<R: Rng>(
     buffers: Buffers<'_>,
     rng: &mut R,
 ) -> Result<Drawn, Error> {
-    let least = tree.top() as u32;
-    budget.check(tree.top().saturating_add(1))?;
-    let search = Budget { cap: (budget.cap - kept_for_descent(budget.cap)).max(least), ..*budget };
+    let least = tree.least_cap();
+    // And a row of the far field.
+    budget.check(least.saturating_add(1))?;
+    let search = Budget { cap: (budget.cap - kept_for_descent(budget.cap)).max(least as u32), ..*budget };
     let mut reservoir = Reservoir { rng, sum: LogSum::new(), kept: None };
     let found = best_first(model, tree, query, &search, buffers, &mut reservoir);
     let mut in_node = false;
@@ -94,8 +96,7 @@ pub(crate) fn draw<R: Rng>(
             in_node |= reservoir.offer(node, mass);
         }
     }
-    let mut z = reservoir.sum;
-    z.add_sum(&found.overflow);
+    let z = reservoir.sum;
     // Something is always kept: rows and nodes that hold anything at all were offered, and the first offer wins.
     let (item, score) = reservoir.kept.ok_or(Error::NoSuchClass)?;
     let mut descent = Descent {
@@ -114,6 +115,17 @@ pub(crate) fn draw<R: Rng>(
         bytes: found.work.bytes.saturating_add(down.bytes),
     };
     Ok(Drawn { class: model.class_of_row(row) as u32, score, p: z.share(score), work })
+}
+
+/// Draws a class of a model without a tree: every row is offered.
+pub(crate) fn draw_exact(model: &Model<'_>, query: &Query, rng: &mut impl Rng) -> Result<Drawn, Error> {
+    let mut reservoir = Reservoir { rng, sum: LogSum::new(), kept: None };
+    model.rows().for_each_score(0, model.classes(), query, |row, score| {
+        reservoir.offer(row, score);
+    });
+    let (row, score) = reservoir.kept.ok_or(Error::NoSuchClass)?;
+    let work = Work::of(model.classes(), 0, model.rows().stride());
+    Ok(Drawn { class: model.class_of_row(row) as u32, score, p: reservoir.sum.share(score), work })
 }
 
 /// The part of a node's mass that its unscored rows have; `None` if there are none.

@@ -5,6 +5,8 @@ use crate::search::Work;
 
 /// An estimate of Z, what it cost and, where the method can tell, how far off it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Estimate {
     /// Ẑ, as a sum in the log domain. Empty where the method had nothing to add up.
     pub z: LogSum,

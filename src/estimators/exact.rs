@@ -6,6 +6,7 @@
 
 use heapless::Vec;
 
+use crate::Error;
 use crate::estimators::Prediction;
 use crate::math::LogSum;
 use crate::model::Model;
@@ -21,20 +22,30 @@ use crate::search::{Candidate, Top, Work};
 ///
 /// let model = Model::from_bytes(&bytes)?;
 /// let query = QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-/// let answer = zhat::exact::<2>(&model, &query);
+/// let answer = zhat::exact::<2>(&model, &query)?;
 /// assert_eq!(answer.top[0].class, 2);
 /// assert!((answer.top[0].p - 0.67).abs() < 0.01);
 /// # Ok(()) }
 /// ```
-pub fn exact<const K: usize>(model: &Model<'_>, query: &Query) -> Prediction<K> {
-    exact_up_to(K, model, query)
+///
+/// # Errors
+/// [`Error::NoQuery`] if no query was set, [`Error::OtherModel`] if it was set for another model.
+pub fn exact<const K: usize>(model: &Model<'_>, query: &Query) -> Result<Prediction<K>, Error> {
+    query.check(model)?;
+    Ok(exact_up_to(K, model, query))
 }
 
-/// [`exact`] with at most `limit` classes of `K`.
+/// [`exact`] with at most `limit` classes of `K`, for a query of the model.
+#[inline(never)]
 pub(crate) fn exact_up_to<const K: usize>(limit: usize, model: &Model<'_>, query: &Query) -> Prediction<K> {
     let mut list = Vec::<Candidate, K>::new();
     let sum = scan(model, query, &mut Top::up_to(limit, &mut list));
     Prediction::exact(&list, sum, Work::of(model.classes(), 0, model.rows().stride()), model, query)
+}
+
+/// Z alone.
+pub(crate) fn exact_z(model: &Model<'_>, query: &Query) -> LogSum {
+    scan(model, query, &mut Top::new(&mut Vec::<Candidate, 0>::new()))
 }
 
 fn scan(model: &Model<'_>, query: &Query, top: &mut Top<'_>) -> LogSum {

@@ -49,8 +49,9 @@ use crate::search::Work;
 /// Z from the table of random features in the model file.
 ///
 /// # Errors
-/// [`Error::MissingSection`] if the file has no such table.
+/// [`Error::MissingSection`] if the file has no such table; [`Error::NoQuery`] or [`Error::OtherModel`] for the query.
 pub fn fmbe(model: &Model<'_>, query: &Query) -> Result<Estimate, Error> {
+    query.check(model)?;
     let table = model.fmbe().ok_or(Error::MissingSection(Section::Fmbe.kind()))?;
     let (z, dots) = match table.kind() {
         FmbeKind::Maclaurin => maclaurin(table, query, Log2::from_bits(0)),

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::math::LogSum;
 use crate::model::{Budget, Model};
 use crate::rows::Query;
-use crate::search::{Buffers, Candidate, Scratch, Top, Work, best_first};
+use crate::search::{Buffers, Candidate, Top, Work, best_first};
 
 /// The rows of a head: their scores, best first, and which they are.
 #[derive(Clone, Copy, Debug)]
@@ -77,30 +77,32 @@ impl<const K: usize> Default for HeadBuffer<K> {
 /// The best `K` rows that a search within the budget finds; fewer if it scores fewer.
 ///
 /// # Errors
-/// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree, and
-/// [`Error::Capacity`] if `WORDS` is too small for the model.
-pub fn retrieve<'h, const K: usize, const WORDS: usize, const ROOM: usize>(
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the
+/// cap is not enough for a class, and [`Error::ScratchWords`] if the memory is not.
+pub fn retrieve<'h, const K: usize>(
     model: &Model<'_>,
     query: &Query,
     budget: &Budget,
-    scratch: &mut Scratch<WORDS, ROOM>,
+    scratch: &mut [u32],
     buffer: &'h mut HeadBuffer<K>,
 ) -> Result<Head<'h>, Error> {
     let HeadBuffer { candidates, rows } = buffer;
-    retrieve_into(model, query, budget, scratch.buffers_for(model)?, candidates, rows)
+    retrieve_into(model, query, budget, scratch, candidates, rows)
 }
 
-/// [`retrieve`] with memory of any size.
+/// [`retrieve`] for a head of any size.
 pub(crate) fn retrieve_into<'h>(
     model: &Model<'_>,
     query: &Query,
     budget: &Budget,
-    buffers: Buffers<'_>,
+    scratch: &mut [u32],
     candidates: &'h mut VecView<Candidate>,
     rows: &'h mut VecView<u32>,
 ) -> Result<Head<'h>, Error> {
+    query.check(model)?;
     let tree = model.tree().ok_or(Error::NoIndex)?;
-    budget.check(tree.top())?;
+    budget.check(tree.least_cap())?;
+    let buffers = Buffers::new(scratch, model, tree)?;
     let found = best_first(model, tree, query, budget, buffers, &mut Top::new(candidates));
     rows.clear();
     for candidate in candidates.iter() {

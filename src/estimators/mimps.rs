@@ -25,7 +25,7 @@ use crate::rows::Query;
 /// found the head. With no samples it is [`nmimps`](super::nmimps), with an empty head [`uniform`](super::uniform).
 ///
 /// # Errors
-/// [`Error::Capacity`] if `marks` is too short.
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::MarkWords`] if `marks` is too short.
 pub fn mimps(
     model: &Model<'_>,
     query: &Query,

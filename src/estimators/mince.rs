@@ -42,7 +42,8 @@ use crate::rows::Query;
 /// the answer is that of [`nmimps`](super::nmimps) or [`uniform`](super::uniform).
 ///
 /// # Errors
-/// [`Error::Capacity`] if `marks` or `noise` is too short.
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::MarkWords`] or [`Error::NoiseScores`] if `marks` or
+/// `noise` is too short.
 pub fn mince(
     model: &Model<'_>,
     query: &Query,
@@ -52,6 +53,7 @@ pub fn mince(
     marks: &mut [u32],
     noise: &mut [Log2],
 ) -> Result<Estimate, Error> {
+    query.check(model)?;
     let samples = samples.min(model.classes());
     let data = head.candidates();
     if data.is_empty() {
@@ -62,7 +64,7 @@ pub fn mince(
         return Ok(nmimps(model, head));
     }
     let Some(noise) = noise.get_mut(..samples) else {
-        return Err(Error::Capacity(samples as u32));
+        return Err(Error::NoiseScores(samples as u32));
     };
     let rows = tail::scores(model, query, samples, &[], rng, marks, |place, score| {
         if let Some(slot) = noise.get_mut(place) {

@@ -42,8 +42,7 @@ mod zero_query;
 pub use draw::Drawn;
 pub use estimate::Estimate;
 pub use exact::exact;
-#[cfg(feature = "capi")]
-pub(crate) use exact::exact_up_to;
+pub(crate) use exact::{exact_up_to, exact_z};
 #[cfg(feature = "std")]
 pub(crate) use fmbe::features as fmbe_features;
 pub use fmbe::fmbe;

@@ -12,7 +12,7 @@ use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
 use crate::rows::Query;
 pub(crate) use crate::search::SearchResult;
-use crate::search::{Buffers, FAMILY, Offer, Scratch, SumsOnly, Work, best_first, priority_of};
+use crate::search::{Buffers, FAMILY, Offer, SumsOnly, Work, best_first, priority_of};
 use crate::tree::Tree;
 
 /// Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
@@ -20,17 +20,14 @@ use crate::tree::Tree;
 /// [`Classifier`](crate::Classifier) gives the same Ẑ with the top classes and an interval; this is the bare estimate.
 ///
 /// # Errors
-/// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree, and
-/// [`Error::Capacity`] if `WORDS` is too small for the model.
-pub fn moments<const WORDS: usize, const ROOM: usize>(
-    model: &Model<'_>,
-    query: &Query,
-    budget: &Budget,
-    scratch: &mut Scratch<WORDS, ROOM>,
-) -> Result<Estimate, Error> {
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the
+/// cap is not enough for a class, and [`Error::ScratchWords`] if the memory is not.
+pub fn moments(model: &Model<'_>, query: &Query, budget: &Budget, scratch: &mut [u32]) -> Result<Estimate, Error> {
+    query.check(model)?;
     let tree = model.tree().ok_or(Error::NoIndex)?;
-    budget.check(tree.top())?;
-    let fields = fields(model, tree, query, budget, far_factor(model), scratch.buffers_for(model)?, &mut SumsOnly);
+    budget.check(tree.least_cap())?;
+    let buffers = Buffers::new(scratch, model, tree)?;
+    let fields = fields(model, tree, query, budget, far_factor(model), buffers, &mut SumsOnly);
     if let Some(z) = model.settings().and_then(|settings| z_of_zero_query(query, settings)) {
         return Ok(Estimate::exact(z, fields.work));
     }
@@ -49,8 +46,9 @@ pub(crate) struct NearAndFar {
     pub near: LogSum,
     pub far: LogSum,
     pub work: Work,
-    /// Words of the frontier.
+    /// Words of the frontier, and whether they were too few.
     pub frontier_words: usize,
+    pub overflowed: bool,
 }
 
 pub(crate) fn fields(
@@ -64,15 +62,16 @@ pub(crate) fn fields(
 ) -> NearAndFar {
     let found = best_first(model, tree, query, budget, buffers, top);
     let far = far_field(tree, &found, far_factor);
-    NearAndFar { near: found.near, far, work: found.work, frontier_words: found.frontier.words_needed() }
+    let (frontier_words, overflowed) = (found.frontier.words_needed(), found.overflowed);
+    NearAndFar { near: found.near, far, work: found.work, frontier_words, overflowed }
 }
 
 /// Σ over the unopened nodes.
 pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2) -> LogSum {
-    if found.frontier.peek().is_none() {
-        return found.overflow;
-    }
     let mut far = LogSum::new();
+    if found.frontier.is_empty() {
+        return far;
+    }
     // Of several families, as they fit: many terms at once are cheaper.
     let mut masses = [0; FAMILY];
     let mut filled = 0;
@@ -90,6 +89,5 @@ pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2)
         filled += words.len();
     }
     far.add_all(masses.get(..filled).unwrap_or(&[]));
-    far.add_sum(&found.overflow);
     far
 }

@@ -4,6 +4,7 @@
 //! the k rows only, as if an index had named them for free.
 
 use super::Head;
+use crate::Error;
 use crate::math::{Log2, LogSum};
 use crate::model::Model;
 use crate::rows::Query;
@@ -47,7 +48,11 @@ pub struct Oracle {
 
 impl Oracle {
     /// Scores all rows and keeps what heads of up to `most` rows can need, whatever a retrieval misses.
-    pub fn new(model: &Model<'_>, query: &Query, most: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query.
+    pub fn new(model: &Model<'_>, query: &Query, most: usize) -> Result<Self, Error> {
+        query.check(model)?;
         let mut z = LogSum::new();
         let mut all = Vec::with_capacity(model.classes());
         model.rows().for_each_block(0, model.classes(), query, |first, scores| {
@@ -65,7 +70,7 @@ impl Oracle {
             all.truncate(kept);
         }
         all.sort_unstable_by_key(order);
-        Self { z, best: all, stride: model.rows().stride() }
+        Ok(Self { z, best: all, stride: model.rows().stride() })
     }
 
     /// ln Z, exactly.
@@ -97,8 +102,11 @@ pub struct OracleHead {
 
 impl OracleHead {
     /// The best `k` rows, but for those that `error` misses; all that there are if `k` is above that.
-    pub fn new(model: &Model<'_>, query: &Query, k: usize, error: RetrievalError) -> Self {
-        Oracle::new(model, query, k).head(k, error)
+    ///
+    /// # Errors
+    /// As [`Oracle::new`].
+    pub fn new(model: &Model<'_>, query: &Query, k: usize, error: RetrievalError) -> Result<Self, Error> {
+        Ok(Oracle::new(model, query, k)?.head(k, error))
     }
 
     /// As the estimators take it.

@@ -12,6 +12,7 @@ use crate::search::{Candidate, Work};
 /// A class with its probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Ranked {
     /// The class.
     pub class: u32,
@@ -23,6 +24,8 @@ pub struct Ranked {
 
 /// The top classes and the partition function.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Prediction<const K: usize> {
     /// The best classes, best first; equal scores in the order of the classes.
     pub top: Vec<Ranked, K>,
@@ -33,12 +36,13 @@ pub struct Prediction<const K: usize> {
     trusted: Trusted,
     z: LogSum,
     frontier_words: u32,
+    overflowed: bool,
 }
 
 impl<const K: usize> Prediction<K> {
     pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work, model: &Model<'_>, query: &Query) -> Self {
         let trusted = Trusted::of(model, query, z.ln(), None);
-        Self { top: ranked(top, &z), work, far_share: 0.0, trusted, z, frontier_words: 0 }
+        Self { top: ranked(top, &z), work, far_share: 0.0, trusted, z, frontier_words: 0, overflowed: false }
     }
 
     pub(crate) fn estimated(
@@ -56,6 +60,7 @@ impl<const K: usize> Prediction<K> {
             trusted: Trusted::of(model, query, z.ln(), Some(far_share)),
             z,
             frontier_words: fields.frontier_words as u32,
+            overflowed: fields.overflowed,
         }
     }
 
@@ -94,16 +99,23 @@ impl<const K: usize> Prediction<K> {
         self.trusted.is_rejected
     }
 
-    /// Words of the frontier that the search used: the `ROOM` of a [`Scratch`](crate::Scratch) that is enough for it.
+    /// Words for nodes that the search used.
     pub fn frontier_words(&self) -> u32 {
         self.frontier_words
+    }
+
+    /// Whether the memory had no room for all nodes that the budget would have reached. The answer is right, but not as
+    /// sharp as with [`Model::scratch_words`].
+    pub fn overflowed(&self) -> bool {
+        self.overflowed
     }
 
     /// The probability of any class: one more dot product.
     ///
     /// # Errors
-    /// [`Error::NoSuchClass`].
+    /// [`Error::NoSuchClass`]; [`Error::NoQuery`] or [`Error::OtherModel`] for the query.
     pub fn probability(&self, model: &Model<'_>, query: &Query, class: usize) -> Result<f32, Error> {
+        query.check(model)?;
         let row = model.row_of_class(class).ok_or(Error::NoSuchClass)?;
         Ok(self.z.share(model.rows().score(row, query)))
     }
@@ -111,6 +123,7 @@ impl<const K: usize> Prediction<K> {
 
 /// What the model's calibration says about an answer.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Trusted {
     is_familiar: Option<bool>,
     is_rejected: Option<bool>,

@@ -36,41 +36,31 @@ use crate::Error;
 use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
 use crate::rows::Query;
-use crate::search::{Buffers, Scratch, SearchResult, SumsOnly, Unopened, best_first};
+use crate::search::{Buffers, SearchResult, SumsOnly, Unopened, best_first};
 use crate::tree::{Span, Tree};
 
 /// Z from a search and `samples` rows that correct its far field, all within the budget.
 ///
-/// With no samples it is [`moments`](super::moments()). If no more rows than `samples` are left unscored, they are all scored and Z is exact. Nodes that the frontier had no
-/// room for stay predictions: then Ẑ is not unbiased and has no standard error.
+/// With no samples it is [`moments`](super::moments()). If no more rows than `samples` are left unscored, they are all
+/// scored and Z is exact.
 ///
 /// # Errors
-/// [`Error::NoIndex`] without a tree, [`Error::Budget`] if the cap does not reach the top of the tree and the samples,
-/// and [`Error::Capacity`] if `WORDS` is too small for the model.
-pub fn moments_with_samples<const WORDS: usize, const ROOM: usize>(
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the
+/// cap is not enough for a class and the samples, and [`Error::ScratchWords`] if the memory is not.
+pub fn moments_with_samples(
     model: &Model<'_>,
     query: &Query,
     budget: &Budget,
     samples: usize,
-    scratch: &mut Scratch<WORDS, ROOM>,
+    scratch: &mut [u32],
     rng: &mut impl Rng,
 ) -> Result<Estimate, Error> {
-    with_buffers(model, query, budget, samples, scratch.buffers_for(model)?, rng)
-}
-
-/// [`moments_with_samples`] with memory of any size.
-pub(crate) fn with_buffers(
-    model: &Model<'_>,
-    query: &Query,
-    budget: &Budget,
-    samples: usize,
-    buffers: Buffers<'_>,
-    rng: &mut impl Rng,
-) -> Result<Estimate, Error> {
+    query.check(model)?;
     let tree = model.tree().ok_or(Error::NoIndex)?;
     let samples = samples.min(model.classes());
-    budget.check(tree.top().saturating_add(samples))?;
+    budget.check(tree.least_cap().saturating_add(samples))?;
     let search = Budget { cap: budget.cap - samples as u32, ..*budget };
+    let buffers = Buffers::new(scratch, model, tree)?;
     let found = best_first(model, tree, query, &search, buffers, &mut SumsOnly);
     if let Some(z) = model.settings().and_then(|settings| z_of_zero_query(query, settings)) {
         return Ok(Estimate::exact(z, found.work));
@@ -167,14 +157,8 @@ impl<'t, 'm> Proposal<'t, 'm> {
         }
         let mut z = found.near;
         z.add_sum(&sum);
-        z.add_sum(&found.overflow);
         let error = deviation.of_strata().map(|error| error * z.share_of_sum(&sum));
-        Estimate {
-            z,
-            work: found.work.and_rows(rows, model.rows().stride()),
-            standard_error: if found.overflow.is_zero() { error } else { None },
-            iterations: 0,
-        }
+        Estimate { z, work: found.work.and_rows(rows, model.rows().stride()), standard_error: error, iterations: 0 }
     }
 }
 

@@ -53,10 +53,11 @@ pub(super) fn scores(
     marks: &mut [u32],
     mut each: impl FnMut(usize, Log2),
 ) -> Result<usize, Error> {
+    query.check(model)?;
     let needed = seen_words(model.classes());
-    if marks.len() < needed {
-        return Err(Error::Capacity(needed as u32));
-    }
+    let Some(marks) = marks.get_mut(..needed) else {
+        return Err(Error::MarkWords(needed as u32));
+    };
     let population = model.classes().saturating_sub(skipped.len());
     let mut count = 0;
     // Rows that wait: together they cost less than one by one.

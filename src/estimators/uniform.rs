@@ -38,7 +38,7 @@ use crate::search::Work;
 /// ```
 ///
 /// # Errors
-/// [`Error::Capacity`] if `marks` is too short.
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::MarkWords`] if `marks` is too short.
 pub fn uniform(
     model: &Model<'_>,
     query: &Query,

@@ -40,7 +40,5 @@ pub fn exact_instructions(rows: usize, stride: usize) -> u64 {
 
 /// Bytes of RAM that a query needs: the [`Scratch`](crate::Scratch) and the [`QueryBuffer`](crate::QueryBuffer).
 pub fn ram(model: &Model<'_>) -> usize {
-    let nodes = model.settings().map_or(0, |settings| settings.frontier_words as usize);
-    let scratch = 4 * crate::seen_words(model.classes()) + 4 * nodes;
-    scratch + size_of::<crate::QueryBuffer<0>>() + 2 * model.rows().stride()
+    4 * (model.scratch_words() + model.query_words())
 }

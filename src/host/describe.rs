@@ -123,8 +123,10 @@ pub struct Needs {
     pub flash: usize,
     /// RAM for a query.
     pub ram: usize,
-    /// Words for the frontier of a search.
-    pub frontier: u32,
+    /// Words of scratch memory that are enough for any query within the budget.
+    pub scratch_words: usize,
+    /// Those of them that are for the nodes of a search.
+    pub frontier: usize,
     /// Estimated Cortex-M4 instructions of a mean query; see [`cost`].
     pub instructions_mean: Option<u64>,
     /// The same at the cap: the worst case.
@@ -151,7 +153,8 @@ impl Description {
         let needs = Needs {
             flash: model.len(),
             ram: cost::ram(model),
-            frontier: model.settings().map_or(0, |settings| settings.frontier_words),
+            scratch_words: model.scratch_words(),
+            frontier: model.scratch_words().saturating_sub(crate::seen_words(model.classes())),
             instructions_mean: measured.map(|m| cost::search_instructions(f64::from(m.work_mean) * classes, stride)),
             instructions_max: cost::search_instructions(f64::from(summary.cap), stride),
             instructions_exact: cost::exact_instructions(model.classes(), stride),

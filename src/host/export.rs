@@ -1,15 +1,13 @@
 //! A Rust module for firmware: the model, its sizes and its budget as constants.
 
-use crate::Model;
+use crate::{Budget, Model};
 
 /// The text of a `model.rs` that includes the file `model.zhat` beside it.
 pub fn rust_module(model: &Model<'_>, file: &str) -> String {
-    let settings = model.settings();
-    let (cap, epsilon, expand) = settings.map_or((model.classes() as u32, 0.0, 0), |settings| {
-        (settings.budget.cap, settings.budget.epsilon, settings.budget.expand)
-    });
-    let nodes = settings.map_or(1, |settings| settings.frontier_words.max(1));
     let (classes, dim, stride) = (model.classes(), model.dim(), model.rows().stride());
+    let all = Budget::new(classes as u32);
+    let Budget { cap, epsilon, expand } = model.index().map_or(all, |(_, settings)| settings.budget);
+    let words = model.scratch_words();
     let share = f64::from(cap) / classes as f64 * 100.0;
     format!(
         r#"//! A zhat model of {classes} classes in {dim} dimensions. Made by `zhat export-rust`; do not edit.
@@ -37,16 +35,16 @@ pub const DIM: usize = {dim};
 
 /// The stored budget: at most {cap} dot products of length d, {share:.1} % of all rows. `Classifier::new` uses it; pass
 /// another one to `Classifier::with_budget`.
-pub const BUDGET: zhat::Budget = zhat::Budget {{ cap: {cap}, epsilon: {epsilon:?}, expand: {expand} }};
+pub const BUDGET: zhat::Budget = zhat::Budget::new({cap}).with_epsilon({epsilon:?}).with_expand({expand});
 
-/// Words for the nodes of a search: a quarter more than any calibration query needed.
-pub const ROOM: usize = {nodes};
+/// The words of memory that are enough for any query within the budget.
+pub const SCRATCH_WORDS: usize = {words};
 
 /// A query: d, rounded up to whole words.
 pub type Query = zhat::QueryBuffer<{stride}>;
 
 /// The memory of a search.
-pub type Scratch = zhat::Scratch<{{ zhat::seen_words(CLASSES) }}, ROOM>;
+pub type Scratch = zhat::Scratch<SCRATCH_WORDS>;
 "#
     )
 }

@@ -26,7 +26,7 @@ use crate::model::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Se
 /// let file: ModelBuf = with_fmbe(&file, FmbeKind::Centred, 100, 1)?;
 /// let query = QueryBuffer::<4>::new(&file.model(), &[0.1, -0.2, 0.3])?;
 /// let estimate = fmbe(&file.model(), &query)?;
-/// assert!((estimate.log_z() - exact::<1>(&file.model(), &query).log_z()).abs() < 1e-3);
+/// assert!((estimate.log_z() - exact::<1>(&file.model(), &query)?.log_z()).abs() < 1e-3);
 /// # Ok::<(), zhat::Error>(())
 /// ```
 ///

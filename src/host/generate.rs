@@ -67,7 +67,7 @@ impl Layer {
     /// let queries = layer.queries(Kind::Classifier, 10, 2);
     /// let file = flat_model(&layer.weights, &layer.biases)?;
     /// let query = zhat::QueryBuffer::<16>::new(&file.model(), queries.row(0))?;
-    /// assert!(zhat::exact::<1>(&file.model(), &query).top[0].p > 0.5);
+    /// assert!(zhat::exact::<1>(&file.model(), &query)?.top[0].p > 0.5);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -197,8 +197,10 @@ mod tests {
         let layer = Layer::generate(classes, 64, 7);
         let file = flat_model(&layer.weights, &layer.biases).expect("valid");
         let queries = layer.queries(kind, 100, 1);
-        let top =
-            |query| exact::<1>(&file.model(), &QueryBuffer::<64>::new(&file.model(), query).expect("valid")).top[0].p;
+        let top = |query| {
+            let query = QueryBuffer::<64>::new(&file.model(), query).expect("valid");
+            exact::<1>(&file.model(), &query).expect("valid").top[0].p
+        };
         queries.iter().map(top).sum::<f32>() / 100.0
     }
 

@@ -9,7 +9,6 @@ use crate::math::Log2;
 use crate::model::{Budget, Model};
 use crate::rows::QueryBuffer;
 use crate::search::{Buffers, Candidate, Top};
-use crate::tree::Tree;
 use crate::{Classifier, Error};
 
 /// The widest query of any model.
@@ -27,8 +26,7 @@ pub struct Truth {
 /// Memory for one thread's searches, for a model of any size.
 pub struct HostScratch {
     pub(super) query: Box<QueryBuffer<WIDEST>>,
-    pub(super) seen: Vec<u32>,
-    pub(super) frontier: Vec<u32>,
+    pub(super) memory: Vec<u32>,
 }
 
 impl HostScratch {
@@ -36,9 +34,8 @@ impl HostScratch {
     pub fn new(model: &Model<'_>) -> Self {
         Self {
             query: Box::new(QueryBuffer::empty()),
-            seen: vec![0; crate::seen_words(model.classes())],
-            // Enough for every node, each in a family of its own.
-            frontier: vec![0; 6 * model.tree().map_or(0, Tree::len)],
+            // For any budget; estimators without a tree need the marks alone.
+            memory: vec![0; model.scratch_words_for(&Budget::new(u32::MAX)).max(crate::seen_words(model.classes()))],
         }
     }
 }
@@ -49,12 +46,12 @@ impl HostScratch {
 /// [`Error`], for the first query that the model refuses.
 pub fn truths(model: &Model<'_>, queries: &Matrix) -> Result<Vec<Truth>, Error> {
     each_query(model, queries, |_, scratch| {
-        let answer = crate::exact::<1>(model, &*scratch.query);
+        let answer = crate::exact::<1>(model, &scratch.query)?;
         let best = answer.top.first().map_or(Candidate { class: 0, score: Log2::MIN }, |ranked| Candidate {
             class: ranked.class,
             score: ranked.score,
         });
-        Truth { log_z: answer.log_z(), best }
+        Ok(Truth { log_z: answer.log_z(), best })
     })
 }
 
@@ -86,18 +83,18 @@ impl Outcome {
 /// [`Error`], for the first query that the model refuses, or [`Error::NoIndex`].
 pub fn outcomes(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<Vec<Outcome>, Error> {
     let tree = model.tree().ok_or(Error::NoIndex)?;
-    each_query(model, queries, |_, HostScratch { query, seen, frontier }| {
+    each_query(model, queries, |_, HostScratch { query, memory }| {
         let mut list = heapless::Vec::<Candidate, 1>::new();
-        let buffers = Buffers { seen, frontier };
-        let NearAndFar { near, far, work, frontier_words } =
+        let buffers = Buffers::new(memory, model, tree)?;
+        let NearAndFar { near, far, work, frontier_words, .. } =
             moments::fields(model, tree, query, budget, Log2::default(), buffers, &mut Top::new(&mut list));
-        Outcome {
+        Ok(Outcome {
             near: near.ln(),
             far: far.ln(),
             best: list.first().map_or(Log2::MIN, |candidate| candidate.score),
             work: work.row_equivalents(),
             frontier_words: frontier_words as u32,
-        }
+        })
     })
 }
 
@@ -110,7 +107,7 @@ pub fn predictions<const K: usize>(
     queries: &Matrix,
     budget: &Budget,
 ) -> Result<Vec<Prediction<K>>, Error> {
-    each_query(model, queries, |_, scratch| classify(model, budget, scratch))?.into_iter().collect()
+    each_query(model, queries, |_, scratch| classify(model, budget, scratch))
 }
 
 /// The top `K` classes of all queries with all rows scored.
@@ -118,7 +115,7 @@ pub fn predictions<const K: usize>(
 /// # Errors
 /// [`Error`], for the first query that the model refuses.
 pub fn exact_predictions<const K: usize>(model: &Model<'_>, queries: &Matrix) -> Result<Vec<Prediction<K>>, Error> {
-    each_query(model, queries, |_, scratch| crate::exact(model, &*scratch.query))
+    each_query(model, queries, |_, scratch| crate::exact(model, &scratch.query))
 }
 
 /// [`Classifier::classify`] for the query in the scratch memory.
@@ -127,15 +124,13 @@ pub(super) fn classify<const K: usize>(
     budget: &Budget,
     scratch: &mut HostScratch,
 ) -> Result<Prediction<K>, Error> {
-    let HostScratch { query, seen, frontier } = scratch;
-    let classifier = Classifier::new(*model)?.with_budget(*budget)?;
-    Ok(classifier.classify_up_to(K, query, Buffers { seen, frontier }))
+    Classifier::new(*model)?.with_budget(*budget)?.classify(&scratch.query, &mut scratch.memory)
 }
 
 fn each_query<T: Send>(
     model: &Model<'_>,
     queries: &Matrix,
-    answer: impl Fn(usize, &mut HostScratch) -> T + Sync,
+    answer: impl Fn(usize, &mut HostScratch) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     queries
         .data()
@@ -145,7 +140,7 @@ fn each_query<T: Send>(
             || HostScratch::new(model),
             |scratch, (i, values)| {
                 scratch.query.set(model, values)?;
-                Ok(answer(i, scratch))
+                answer(i, scratch)
             },
         )
         .collect()

@@ -33,6 +33,7 @@ const RENORMALISE: u32 = 4;
 /// assert!((sum.ln() - 1000.0 - core::f32::consts::LN_2).abs() < 1e-3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LogSum {
     exponent: i32,
     mantissa: u64,

@@ -13,6 +13,7 @@ use crate::Error;
 /// cycles: flash that is slower than the processor adds to it.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Budget {
     /// The most row-equivalents that a query may cost. Never exceeded.
     pub cap: u32,
@@ -26,6 +27,34 @@ pub struct Budget {
 impl Budget {
     /// The most rows whose links are followed.
     pub const MAX_EXPAND: u32 = 8;
+
+    /// Always up to a cap, without links.
+    ///
+    /// ```
+    /// use zhat::Budget;
+    ///
+    /// let budget = Budget::new(400).with_epsilon(0.01).with_expand(4);
+    /// assert_eq!((budget.cap, budget.epsilon, budget.expand), (400, 0.01, 4));
+    /// assert_eq!(budget.with_cap(200).expand, 4);
+    /// ```
+    pub const fn new(cap: u32) -> Self {
+        Self { cap, epsilon: 0.0, expand: 0 }
+    }
+
+    /// The same up to another cap.
+    pub const fn with_cap(self, cap: u32) -> Self {
+        Self { cap, ..self }
+    }
+
+    /// The same with a share of what was not scored to stop at.
+    pub const fn with_epsilon(self, epsilon: f32) -> Self {
+        Self { epsilon, ..self }
+    }
+
+    /// The same with the links of so many rows.
+    pub const fn with_expand(self, expand: u32) -> Self {
+        Self { expand, ..self }
+    }
 
     /// Refuses a cap that does not reach `least`.
     pub(crate) fn check(&self, least: usize) -> Result<(), Error> {

@@ -182,6 +182,7 @@ impl<'a> Header<'a> {
                 scale_exponent: u32_at(bytes, 32) as i32,
                 max_norm: f32::from_bits(u32_at(bytes, 36)),
                 largest_row: u32_at(bytes, 40),
+                model: u32_at(bytes, CHECKSUM_AT),
             },
         };
         let plausible = header.classes > 0

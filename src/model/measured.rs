@@ -4,6 +4,8 @@ use super::check::are_finite_and_not_negative;
 
 /// Figures on queries held out, for whoever inspects the file. The classifier does not use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Measured {
     /// How many queries they are from.
     pub queries: u32,

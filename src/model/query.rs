@@ -2,39 +2,73 @@
 
 use super::Model;
 use crate::Error;
-use crate::rows::{Query, QueryBuffer};
+use crate::rows::{Affine, Query, QueryBuffer, query_words};
 
 impl<const D: usize> QueryBuffer<D> {
     /// Quantises a query.
     ///
     /// # Errors
-    /// [`Error::QueryLength`], [`Error::QueryNotFinite`], [`Error::QueryTooLarge`], or [`Error::Capacity`] if `D` is
-    /// too small for the model.
+    /// As [`Query::set`].
     pub fn new(model: &Model<'_>, query: &[f32]) -> Result<Self, Error> {
         let mut buffer = Self::empty();
         buffer.set(model, query)?;
         Ok(buffer)
     }
 
-    /// Quantises another query into the same buffer.
+    /// Quantises a query that is int8 already, see [`Query::set_i8`].
     ///
     /// # Errors
-    /// As [`QueryBuffer::new`]; the buffer is then of no use until the next successful call.
-    pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
-        (self as &mut Query).set_to(model, query)
-    }
-
-    /// Takes a query that is already int8, with its scale: the value of a column is `query[column] · scale`.
-    ///
-    /// # Errors
-    /// As [`QueryBuffer::new`].
-    pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32) -> Result<Self, Error> {
+    /// As [`Query::set`].
+    pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32, zero_point: i8) -> Result<Self, Error> {
         let mut buffer = Self::empty();
-        buffer.set_i8(model, query, scale)?;
+        buffer.set_i8(model, query, scale, zero_point)?;
         Ok(buffer)
     }
 
-    /// As [`QueryBuffer::from_i8`], into the same buffer: nothing is copied.
+    /// Quantises a query that is int16 already, see [`Query::set_i16`].
+    ///
+    /// # Errors
+    /// As [`Query::set`].
+    pub fn from_i16(model: &Model<'_>, query: &[i16], scale: f32) -> Result<Self, Error> {
+        let mut buffer = Self::empty();
+        buffer.set_i16(model, query, scale)?;
+        Ok(buffer)
+    }
+}
+
+impl Query {
+    /// An empty query in memory of any place, for a model whose dimension is known at run time only.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), zhat::Error> {
+    /// # let bytes = zhat::doc_example();
+    /// use zhat::{Model, Query};
+    ///
+    /// let model = Model::from_bytes(&bytes)?;
+    /// let mut memory = [0; 100];
+    /// let query = Query::in_words(&mut memory[..model.query_words()], &model)?;
+    /// query.set(&model, &[0.5, -1.0, 2.0])?;
+    /// assert_eq!(zhat::exact::<1>(&model, query)?.top[0].class, 2);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::QueryWords`] if there are fewer than [`Model::query_words`].
+    pub fn in_words<'a>(words: &'a mut [u32], model: &Model<'_>) -> Result<&'a mut Self, Error> {
+        Self::of_stride(words, model.rows().stride()).ok_or(Error::QueryWords(model.query_words() as u32))
+    }
+
+    /// Quantises a query of floats.
+    ///
+    /// # Errors
+    /// [`Error::QueryLength`], [`Error::QueryNotFinite`], [`Error::QueryTooLarge`], or [`Error::QueryColumns`] if there is no
+    /// room for so many. There is no query then until the next successful call.
+    pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
+        self.quantise(model.row_format(), query, ())
+    }
+
+    /// Quantises a query that is int8 already, as networks in TFLite and CMSIS-NN put it out: the value of a column is
+    /// `(query[column] − zero_point) · scale`. Nothing is copied.
     ///
     /// ```
     /// # fn main() -> Result<(), zhat::Error> {
@@ -43,21 +77,46 @@ impl<const D: usize> QueryBuffer<D> {
     ///
     /// let model = Model::from_bytes(&bytes)?;
     /// let mut query = QueryBuffer::<8>::empty();
-    /// query.set_i8(&model, &[50, -100, 127], 0.02)?;
-    /// assert!((query.value(1) - -2.0).abs() < 1e-3);
+    /// query.set_i8(&model, &[50, -100, 127], 0.02, -10)?;
+    /// assert!((query.value(1) - -1.8).abs() < 1e-3);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// As [`QueryBuffer::new`]; the buffer is then of no use until the next successful call.
-    pub fn set_i8(&mut self, model: &Model<'_>, query: &[i8], scale: f32) -> Result<(), Error> {
-        (self as &mut Query).quantise(model.row_format(), query, scale)
+    /// As [`Query::set`].
+    pub fn set_i8(&mut self, model: &Model<'_>, query: &[i8], scale: f32, zero_point: i8) -> Result<(), Error> {
+        self.quantise(model.row_format(), query, Affine { scale, zero_point })
+    }
+
+    /// Quantises a query that is int16 already: the value of a column is `query[column] · scale`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), zhat::Error> {
+    /// # let bytes = zhat::doc_example();
+    /// use zhat::{Model, QueryBuffer};
+    ///
+    /// let model = Model::from_bytes(&bytes)?;
+    /// let query = QueryBuffer::<8>::from_i16(&model, &[5_000, -10_000, 20_000], 1e-4)?;
+    /// assert!((query.value(1) - -1.0).abs() < 1e-3);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Query::set`].
+    pub fn set_i16(&mut self, model: &Model<'_>, query: &[i16], scale: f32) -> Result<(), Error> {
+        self.quantise(model.row_format(), query, scale)
+    }
+
+    /// Whether it is a query of this model: every function that takes a query asks first.
+    #[inline]
+    pub(crate) fn check(&self, model: &Model<'_>) -> Result<(), Error> {
+        self.check_rows(model.row_format())
     }
 }
 
-impl Query {
-    /// [`QueryBuffer::set`] for storage of any size.
-    pub(crate) fn set_to(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
-        self.quantise(model.row_format(), query, 1.0)
+impl Model<'_> {
+    /// The words that [`Query::in_words`] takes.
+    pub fn query_words(&self) -> usize {
+        query_words(self.dim())
     }
 }

@@ -6,6 +6,8 @@ use crate::math::Log2;
 
 /// The settings that a model file carries for its own use.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Settings {
     /// The budget that everything below was measured with.
     pub budget: Budget,

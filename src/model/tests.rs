@@ -27,7 +27,7 @@ fn use_all_of_it(bytes: &[u8]) {
     let Ok(query) = crate::QueryBuffer::<64>::new(&model, &values) else {
         return;
     };
-    let answer = crate::exact::<3>(&model, &query);
+    let answer = crate::exact::<3>(&model, &query).expect("a query of the model");
     assert!(answer.top.iter().all(|ranked| (0.0..=1.0).contains(&ranked.p)));
     for class in 0..8 {
         let _ = answer.probability(&model, &query, class);

@@ -184,6 +184,18 @@ impl<'a> Model<'a> {
         self.settings.as_ref()
     }
 
+    /// The tree and the settings that it was measured with, if the file has both: what a search needs.
+    #[inline]
+    pub(crate) fn index(&self) -> Option<(&Tree<'a>, &Settings)> {
+        self.tree.as_ref().zip(self.settings.as_ref())
+    }
+
+    /// The least cap of a [`Budget`](crate::Budget) that is enough for a class, whatever the query: the top of the tree and
+    /// the way down to a leaf, or all rows where there is no index.
+    pub fn least_cap(&self) -> usize {
+        self.index().map_or(self.classes(), |(tree, _)| tree.least_cap())
+    }
+
     /// The table of random features, if the file has one.
     pub fn fmbe(&self) -> Option<&Fmbe<'a>> {
         self.fmbe.as_ref()

@@ -5,8 +5,8 @@ mod query;
 mod table;
 
 pub use indices::Indices;
-pub(crate) use query::RowFormat;
 #[cfg(feature = "std")]
 pub(crate) use query::SCORE_LIMIT;
-pub use query::{Query, QueryBuffer};
+pub(crate) use query::{Affine, RowFormat};
+pub use query::{Query, QueryBuffer, query_words};
 pub use table::RowTable;

@@ -4,8 +4,12 @@
 //! base-2 logarithm after one shift. Values are as wide as they can be without a dot product that overflows: by Cauchy and
 //! Schwarz none is above 256·‖row‖·‖query‖, in whole numbers, and the file says how long its longest row is.
 
+mod column;
+mod in_words;
+
+pub(crate) use self::column::{Affine, Column};
+pub use self::in_words::query_words;
 use crate::Error;
-use crate::hint::keep_small;
 use crate::kernels;
 use crate::math::{Log2, float};
 
@@ -15,14 +19,16 @@ use crate::math::{Log2, float};
 #[derive(Clone, Debug)]
 #[repr(C, align(4))]
 pub struct Query<S: ?Sized = [i16]> {
-    /// Columns are q·log₂e·2^exponent; values are 2⁻⁸ of that, see [`kernels`].
-    exponent: i32,
     /// Bits that take a product of dot and scale to a [`Log2`]: 1 to 31.
     shift: u32,
     /// ‖q‖ in nats per unit of row.
     norm: f32,
-    /// Values in use: the model's stride.
-    len: u32,
+    /// Which model it is for, by the checksum of its file.
+    model: u32,
+    /// Columns are q·log₂e·2^exponent; values are 2⁻⁸ of that, see [`kernels`].
+    exponent: i16,
+    /// Values in use: the model's stride; zero where there is no query.
+    len: u16,
     values: S,
 }
 
@@ -53,6 +59,8 @@ pub(crate) struct RowFormat {
     pub max_norm: f32,
     /// No row's int8 weights have squares that add up to more than this.
     pub largest_row: u32,
+    /// Which model's rows they are: the checksum of its file.
+    pub model: u32,
 }
 
 /// Scores from the rows stay below this; the rest of the range belongs to the biases.
@@ -61,7 +69,7 @@ pub(crate) const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
 impl<const D: usize> QueryBuffer<D> {
     /// A buffer without a query, to be [`set`](Self::set).
     pub const fn empty() -> Self {
-        Self { exponent: 0, shift: 1, norm: 0.0, len: 0, values: [0; D] }
+        Self { shift: 1, norm: 0.0, model: 0, exponent: 0, len: 0, values: [0; D] }
     }
 }
 
@@ -73,11 +81,17 @@ impl<const D: usize> core::ops::Deref for QueryBuffer<D> {
     }
 }
 
+impl<const D: usize> core::ops::DerefMut for QueryBuffer<D> {
+    fn deref_mut(&mut self) -> &mut Query {
+        self
+    }
+}
+
 impl Query {
     /// The values in the order of the kernels, padding included.
     #[inline]
     pub(crate) fn values(&self) -> &[i16] {
-        self.values.get(..self.len as usize).unwrap_or(&[])
+        self.values.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
     /// The bits of a score: dot · scale + bias. The bounds on query and bias keep it in range.
@@ -90,9 +104,18 @@ impl Query {
         (shifted as i32).wrapping_add(bias)
     }
 
+    /// Whether it is a query for rows of this format.
+    #[inline]
+    pub(crate) fn check_rows(&self, rows: &RowFormat) -> Result<(), Error> {
+        if self.model == rows.model && usize::from(self.len) == rows.stride {
+            return Ok(());
+        }
+        Err(if self.len == 0 { Error::NoQuery } else { Error::OtherModel })
+    }
+
     /// The power of two by which the columns were raised.
     pub(crate) fn exponent(&self) -> i32 {
-        self.exponent
+        self.exponent.into()
     }
 
     /// The columns as they were rounded: q·log₂e·2^exponent, below 2^24.
@@ -114,22 +137,23 @@ impl Query {
 
     /// The quantised value of a column; zero where there is no such column.
     pub fn value(&self, column: usize) -> f32 {
-        self.column(column) as f32 * (power_of_two(-self.exponent) * core::f32::consts::LN_2)
+        self.column(column) as f32 * (power_of_two(-self.exponent()) * core::f32::consts::LN_2)
     }
 
-    /// Quantises columns in units of `scale` for rows of this format; after an error the query is of no use.
+    /// Quantises columns for rows of this format; after an error there is no query.
     ///
     /// First to 15 bits and a sign by the largest value, then to what the norms leave. The second step is one of whole
     /// numbers: floats are slow where they are made in software.
-    pub(crate) fn quantise<T: Column>(&mut self, rows: &RowFormat, query: &[T], scale: f32) -> Result<(), Error> {
+    pub(crate) fn quantise<T: Column>(&mut self, rows: &RowFormat, query: &[T], unit: T::Unit) -> Result<(), Error> {
         let stride = rows.stride;
+        self.len = 0;
         if query.len() != rows.dim {
             return Err(Error::QueryLength);
         }
         let Some(values) = self.values.get_mut(..stride) else {
-            return Err(Error::Capacity(stride as u32));
+            return Err(Error::QueryColumns(stride as u32));
         };
-        let largest = T::largest(query, scale);
+        let largest = T::largest(query, unit);
         if !largest.is_finite() {
             return Err(Error::QueryNotFinite);
         }
@@ -139,9 +163,9 @@ impl Query {
         }
         // A product of dot and scale has at most 47 bits. Where 31 of them are behind the point, nothing is gained by
         // more: the query then uses fewer bits.
-        let unit = rows.scale_exponent + Log2::FRACTION_BITS as i32;
-        let exponent = exponent.min(LIMIT).min(unit + 31 - VALUE_BITS as i32);
-        let factor = T::factor(scale, core::f32::consts::LOG2_E * power_of_two(exponent));
+        let point = rows.scale_exponent + Log2::FRACTION_BITS as i32;
+        let exponent = exponent.min(LIMIT).min(point + 31 - VALUE_BITS as i32);
+        let factor = T::factor(unit, core::f32::consts::LOG2_E * power_of_two(exponent));
         let mut columns = query.iter();
         let mut squares = 0i64;
         let mut next = || {
@@ -167,13 +191,14 @@ impl Query {
         self.norm = float::sqrt(squares as f32) * power_of_two(-exponent) * core::f32::consts::LN_2;
         // Cauchy and Schwarz: no row's score is above this. Written so that an infinite norm is refused as well.
         let within = self.norm * rows.max_norm <= SCORE_LIMIT;
-        let shift = u32::try_from(exponent - unit).unwrap_or(0);
+        let shift = u32::try_from(exponent - point).unwrap_or(0);
         if !within || shift == 0 {
             return Err(Error::QueryTooLarge);
         }
-        self.exponent = exponent;
+        self.exponent = exponent as i16;
         self.shift = shift;
-        self.len = stride as u32;
+        self.model = rows.model;
+        self.len = stride as u16;
         Ok(())
     }
 }
@@ -196,68 +221,6 @@ fn bits_too_many(squares: f32, stride: usize) -> u32 {
     let excess = floor_log2(squares / (limit * limit));
     // 4^bits is to be above 2^(excess + 1).
     if excess < 0 { 0 } else { excess as u32 / 2 + 1 }
-}
-
-/// What a query may come as.
-pub(crate) trait Column: Copy {
-    /// What a column is multiplied with.
-    type Factor: Copy;
-
-    /// The largest magnitude; not finite if that is so of any column.
-    fn largest(query: &[Self], scale: f32) -> f32;
-
-    /// For columns in units of `scale`, to be raised by `factor`.
-    fn factor(scale: f32, factor: f32) -> Self::Factor;
-
-    /// The nearest whole number, to 1/256: at most [`LARGEST`].
-    fn rounded(self, factor: Self::Factor) -> i32;
-}
-
-impl Column for f32 {
-    type Factor = Self;
-
-    fn largest(query: &[Self], _: f32) -> f32 {
-        // The bits of a float without its sign are in the order of its magnitude, infinity and NaN above all others.
-        let larger = |largest: u32, value: &Self| {
-            keep_small();
-            largest.max(value.abs().to_bits())
-        };
-        Self::from_bits(query.iter().fold(0, larger))
-    }
-
-    fn factor(_: f32, factor: f32) -> Self {
-        factor * 256.0
-    }
-
-    #[inline]
-    fn rounded(self, factor: Self) -> i32 {
-        // Truncation behind eight more bits: every platform has it in one instruction.
-        ((self * factor) as i32 + 128) >> 8
-    }
-}
-
-impl Column for i8 {
-    type Factor = i32;
-
-    fn largest(query: &[Self], scale: f32) -> f32 {
-        let larger = |largest: i32, &value: &Self| {
-            keep_small();
-            largest.max(i32::from(value).abs())
-        };
-        let largest = query.iter().fold(0, larger);
-        (largest as f32 * scale).abs()
-    }
-
-    fn factor(scale: f32, factor: f32) -> i32 {
-        // The largest product is below 2^30.
-        (scale * factor * 32_768.0) as i32
-    }
-
-    #[inline]
-    fn rounded(self, factor: i32) -> i32 {
-        // Of a query of zeros the factor says nothing, and may be whatever a scale makes of it.
-        (i32::from(self).wrapping_mul(factor).wrapping_add(1 << 14)) >> 15
-    }
 }
 
 /// 2^`exponent` for what f32 holds as normal numbers.

@@ -76,13 +76,13 @@ impl<'a> RowTable<'a> {
 
     /// Row `i`'s score.
     #[inline]
-    pub fn score(&self, i: usize, query: &Query) -> Log2 {
+    pub(crate) fn score(&self, i: usize, query: &Query) -> Log2 {
         self.finish(i, kernels::dot(self.pairs(i), query.values()), query)
     }
 
     /// Calls `each(i, score)` for rows `first..first + count`, in order.
     #[inline]
-    pub fn for_each_score(&self, first: usize, count: usize, query: &Query, mut each: impl FnMut(usize, Log2)) {
+    pub(crate) fn for_each_score(&self, first: usize, count: usize, query: &Query, mut each: impl FnMut(usize, Log2)) {
         self.for_each_block(first, count, query, |at, scores| {
             scores.iter().enumerate().for_each(|(i, &bits)| each(at + i, Log2::from_bits(bits)));
         });

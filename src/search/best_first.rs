@@ -1,25 +1,28 @@
 //! The search itself.
 
 use super::best::BestRows;
+use super::choice::Choice;
+use super::memory::words_for_descent;
 use super::seen::masks;
 use super::{Buffers, FAMILY, Frontier, Offer, Seen, Unopened, Work};
 use crate::hint::cold_path;
 use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
 use crate::rows::{Indices, Query};
-use crate::tree::{Spread, Tree};
+use crate::tree::{Span, Spread, Tree};
 
 /// Rows or nodes that are scored at a time.
 const BLOCK: usize = FAMILY;
 
 /// What a search leaves: everything is in `near` or in one of the unopened nodes, and rows that links reached may be in both.
+/// There is at least one row in `near` if the cap was at least [`Tree::least_cap`] and the file is sound.
 pub(crate) struct SearchResult<'a> {
     /// The sum over the rows that were scored.
     pub near: LogSum,
     /// The nodes that were not opened.
     pub frontier: Frontier<'a>,
-    /// Unopened nodes that the frontier had no room for.
-    pub overflow: LogSum,
+    /// Whether nodes were left unopened because there was no room for their children.
+    pub overflowed: bool,
     /// The rows that were scored.
     pub seen: Seen<'a>,
     /// The shape of the spread for this query.
@@ -48,12 +51,11 @@ pub(crate) fn best_first<'s>(
         },
         seen: Seen::new(buffers.seen),
         frontier: Frontier::new(buffers.frontier),
+        overflowed: false,
         near: LogSum::new(),
         far: LogSum::new(),
-        overflow: LogSum::new(),
         // No sound tree takes more; a damaged one that was trusted could otherwise go round and round.
         left: (budget.cap as usize).min(model.classes() + tree.len()),
-        for_a_leaf: BLOCK.min(budget.cap as usize / 8),
         rows: 0,
         nodes: 0,
         watch_far: budget.epsilon > 0.0,
@@ -65,7 +67,7 @@ pub(crate) fn best_first<'s>(
     search.add_scores();
     SearchResult {
         near: search.near,
-        overflow: search.overflow,
+        overflowed: search.overflowed,
         seen: search.seen,
         spread: search.spread,
         work: Work::of(search.rows, search.nodes, model.rows().stride()),
@@ -81,13 +83,12 @@ struct Search<'a, 'm, 's, T> {
     high_scores: HighScores<'a, T>,
     seen: Seen<'s>,
     frontier: Frontier<'s>,
+    overflowed: bool,
     near: LogSum,
     /// The predicted mass of the frontier; kept only where ε asks for it.
     far: LogSum,
-    overflow: LogSum,
-    /// Row-equivalents that may still be spent, and how many of them are kept for a leaf until a row was scored.
+    /// Row-equivalents that may still be spent.
     left: usize,
-    for_a_leaf: usize,
     rows: usize,
     nodes: usize,
     watch_far: bool,
@@ -100,12 +101,17 @@ struct Search<'a, 'm, 's, T> {
 
 impl<T: Offer> Search<'_, '_, '_, T> {
     fn run(&mut self, epsilon: f32) {
-        if self.tree.top() > self.left {
-            // Not even the top of the tree: the caller learns of it by the work, which is zero.
+        // The top nodes are the children of a root that the file does not have.
+        let mut span = Span { children: self.tree.top(), ..Span::default() };
+        if span.children > self.left {
             return;
         }
-        self.predict(0, self.tree.top());
         loop {
+            if span.is_leaf() {
+                self.score_leaf(span.first_row, span.rows);
+            } else {
+                self.predict(span.first_child, span.children);
+            }
             while let Some(row) = self.high_scores.best.next() {
                 self.follow_links(row);
             }
@@ -115,60 +121,65 @@ impl<T: Offer> Search<'_, '_, '_, T> {
                     return;
                 }
             }
-            let Some(next) = self.frontier.peek() else {
+            let Some((next, its_span)) = self.take_next(&span) else {
                 return;
             };
-            if !self.open(next) {
-                break;
+            if self.watch_far {
+                self.far.subtract(self.tree.mass_of(next.priority, next.node));
             }
-        }
-        if self.rows == 0 {
-            self.score_any_leaf();
+            span = its_span;
         }
     }
 
-    /// For a query to which everything looks alike: inner nodes were more worth their work than any leaf, but an answer
-    /// without a class is none.
+    /// Takes the node that is opened next off the frontier: the best one, if there is enough left for it. Where there is no room
+    /// for its children, or a way down to a row has to be kept, it is the best of those that can be opened, and others stay
+    /// closed. `parent` is the node that was opened last.
+    #[inline]
+    fn take_next(&mut self, parent: &Span) -> Option<(Unopened, Span)> {
+        loop {
+            let has_heap = self.frontier.has_heap();
+            if !has_heap {
+                let choice = Choice { has_row: self.rows > 0, left: self.left, parent: *parent };
+                choice.choose(self.tree, &mut self.frontier);
+            }
+            let next = self.frontier.peek()?;
+            let span = self.tree.span(next.node);
+            // An answer without a class is none: until a row was scored, enough is kept for a way down to one.
+            let (cost, words) = if self.rows == 0 && has_heap { self.kept_for_descent() } else { (0, 0) };
+            if self.can_pay(&span, cost) {
+                if span.is_leaf() || self.frontier.has_room(span.children, words) {
+                    self.frontier.pop();
+                    return Some((next, span));
+                }
+                self.overflowed = true;
+            } else if self.rows > 0 {
+                return None;
+            }
+            if !has_heap {
+                return None;
+            }
+            self.frontier.drop_heap();
+        }
+    }
+
     #[cold]
-    fn score_any_leaf(&mut self) {
-        let (tree, left) = (self.tree, self.left);
-        let fits = |node| {
-            let span = tree.span(node);
-            span.is_leaf() && span.rows <= left
-        };
-        if let Some(leaf) = self.frontier.take_last(fits) {
-            let span = tree.span(leaf);
-            self.score_leaf(span.first_row, span.rows);
-        }
+    fn kept_for_descent(&self) -> (usize, usize) {
+        let descent = self.tree.descent();
+        (descent.cost as usize, words_for_descent(&descent))
     }
 
-    /// Opens the node on top of the frontier; false, and nothing done, if there is not enough left for it.
-    fn open(&mut self, next: Unopened) -> bool {
-        let span = self.tree.span(next.node);
-        let kept = if self.rows == 0 { self.for_a_leaf } else { 0 };
-        let is_enough = if span.is_leaf() {
-            // Rows that were reached before cost nothing; they are counted only where it matters.
-            self.left >= span.rows || self.left >= span.rows - self.seen.count(span.first_row, span.rows).min(span.rows)
-        } else {
-            // Not a sum: what a file that was trusted says may be as large as a number can be.
-            self.left.saturating_sub(kept) >= span.children
-        };
-        if !is_enough {
-            return false;
+    /// Whether what is left is enough for opening a node, and `kept` more.
+    #[inline]
+    fn can_pay(&self, span: &Span, kept: usize) -> bool {
+        if !span.is_leaf() {
+            return self.left >= span.children.saturating_add(kept);
         }
-        self.frontier.pop();
-        if self.watch_far {
-            self.far.subtract(self.tree.mass_of(next.priority, next.node));
-        }
-        if span.is_leaf() {
-            self.score_leaf(span.first_row, span.rows);
-        } else {
-            self.predict(span.first_child, span.children);
-        }
-        true
+        // Rows that were reached before cost nothing; they are counted only where it matters.
+        self.left >= span.rows || self.left >= span.rows - self.seen.count(span.first_row, span.rows).min(span.rows)
     }
 
-    /// Puts nodes on the frontier.
+    /// Puts nodes on the frontier, which has room for them.
+    #[inline(never)]
     fn predict(&mut self, first: usize, count: usize) {
         self.left = self.left.saturating_sub(count);
         self.nodes += count;
@@ -177,31 +188,20 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             let (first, count) = (at, BLOCK.min(end - at));
             at += count;
             let (tree, query, spread) = (self.tree, self.query, &self.spread);
-            let fill = |places: &mut [i32]| tree.priorities(first, query, spread, places);
-            if !self.watch_far && self.frontier.push(first, count, fill) {
-                continue;
-            }
-            // Their masses are of interest, too. Scores that wait make room for them.
-            self.near.add_all(self.scores.get(..self.filled).unwrap_or(&[]));
-            self.filled = 0;
-            let priorities = self.scores.get_mut(..count).unwrap_or(&mut []);
-            fill(priorities);
-            let copy =
-                |places: &mut [i32]| places.iter_mut().zip(&*priorities).for_each(|(place, &from)| *place = from);
-            let fits = self.watch_far && self.frontier.push(first, count, copy);
-            for (i, &priority) in priorities.iter().enumerate() {
-                let mass = tree.mass_of(Log2::from_bits(priority), first + i);
-                if self.watch_far {
-                    self.far.add(mass);
+            let (watch_far, far) = (self.watch_far, &mut self.far);
+            self.frontier.push(first, count, |places| {
+                tree.priorities(first, query, spread, places);
+                if watch_far {
+                    for (i, &priority) in places.iter().enumerate() {
+                        far.add(tree.mass_of(Log2::from_bits(priority), first + i));
+                    }
                 }
-                if !fits {
-                    self.overflow.add(mass);
-                }
-            }
+            });
         }
     }
 
     /// Scores the rows of a leaf that were not reached before: run by run, most often all of them at once.
+    #[inline(never)]
     fn score_leaf(&mut self, first: usize, count: usize) {
         let (mut run, mut run_end) = (first, first);
         for (word, mask) in masks(first, first.saturating_add(count).min(self.model.classes())) {

@@ -6,7 +6,6 @@
 use heapless::Vec;
 
 use super::{Buffers, Candidate, SearchResult, Top, best_first};
-use crate::Error;
 use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
 use crate::rows::Query;
@@ -19,17 +18,19 @@ pub(crate) fn certain_log_z(
     query: &Query,
     budget: &Budget,
     buffers: Buffers<'_>,
-) -> Result<(f32, f32), Error> {
+) -> (f32, f32) {
     // An empty list instead of none at all: the search is then the classifier's, and not compiled once more.
     let mut none = Vec::<Candidate, 0>::new();
     let found = best_first(model, tree, query, budget, buffers, &mut Top::new(&mut none));
     interval(tree, query, &found)
 }
 
-fn interval(tree: &Tree<'_>, query: &Query, found: &SearchResult<'_>) -> Result<(f32, f32), Error> {
-    if !found.overflow.is_zero() {
-        return Err(Error::Capacity(found.frontier.words_needed() as u32 + 1));
-    }
+/// The same where Z is known, but for the rounding of its sum.
+pub(crate) fn certain_around(z: &LogSum) -> (f32, f32) {
+    (edge(z, -1.0), edge(z, 1.0))
+}
+
+fn interval(tree: &Tree<'_>, query: &Query, found: &SearchResult<'_>) -> (f32, f32) {
     let (mut low, mut high) = (found.near, found.near);
     for unopened in found.frontier.iter() {
         let node = unopened.node;
@@ -43,7 +44,7 @@ fn interval(tree: &Tree<'_>, query: &Query, found: &SearchResult<'_>) -> Result<
             low.add(Log2::from_nats(least));
         }
     }
-    Ok((edge(&low, -1.0), edge(&high, 1.0)))
+    (edge(&low, -1.0), edge(&high, 1.0))
 }
 
 /// The fixed-point value at or above.

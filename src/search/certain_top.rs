@@ -7,7 +7,7 @@
 //!
 //! [`Bounds`]: crate::tree::Bounds
 
-use super::{Buffers, Frontier, Offer, Top, Work};
+use super::{Frontier, Offer, Top, Work};
 use crate::math::Log2;
 use crate::model::Model;
 use crate::rows::Query;
@@ -17,10 +17,10 @@ pub(crate) fn certain_top(
     model: &Model<'_>,
     tree: &Tree<'_>,
     query: &Query,
-    buffers: Buffers<'_>,
+    memory: &mut [u32],
     top: &mut Top<'_>,
 ) -> Work {
-    let mut frontier = Frontier::new(buffers.frontier);
+    let mut frontier = Frontier::new(memory);
     let (mut rows, mut nodes) = (0usize, 0usize);
     let mut scan = |span: Span, top: &mut Top<'_>| {
         // In a sound tree every row is looked at once; in a damaged one that was trusted, this is the end of it.
@@ -58,4 +58,10 @@ pub(crate) fn certain_top(
             }
         }
     }
+}
+
+/// The same where there is no tree.
+pub(crate) fn top_of_all(model: &Model<'_>, query: &Query, top: &mut Top<'_>) -> Work {
+    model.rows().for_each_score(0, model.classes(), query, |row, score| top.offer(model, row, score));
+    Work::of(model.classes(), 0, model.rows().stride())
 }

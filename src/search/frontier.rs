@@ -4,15 +4,18 @@
 //! of the file, and only families are kept in a heap, each by its best child: a child costs one word and two or three
 //! instructions, where a heap of nodes would take two words and a walk through it.
 //!
-//! One piece of memory holds both. Families grow from its start: the first node, how many there are, then a priority for
-//! each, [`OPENED`] once it was opened. The heap grows from its end: for each family the priority of its best child and
-//! where the family starts. The lowest five bits of a priority, far below what predictions are good for, say which child it
-//! is: to find the best one is then to find the largest number.
+//! One piece of memory holds both. Families grow from its start: a word for the first node and how many there are, then a
+//! priority for each, [`OPENED`] once it was opened. The heap grows from its end: for each family the priority of its best
+//! child and where the family starts. The lowest five bits of a priority, far below what predictions are good for, say which
+//! child it is: to find the best one is then to find the largest number.
+//!
+//! Where memory or budget run short, nodes are wanted that are not on top of the heap. The heap is then given up, and one
+//! entry is left of it: the best node of those wanted, which is looked for among all of them.
 
 use crate::math::Log2;
 
-/// Words of a family besides its priorities: two before them, two in the heap.
-const HEAD: usize = 2;
+/// Words of a family besides its priorities: one before them, two in the heap.
+const HEAD: usize = 1;
 const ENTRY: usize = 2;
 /// The most nodes that are put in together.
 pub(crate) const FAMILY: usize = 32;
@@ -20,6 +23,11 @@ pub(crate) const FAMILY: usize = 32;
 const PLACE: i32 = FAMILY as i32 - 1;
 /// The priority of a node that was opened, or that holds nothing.
 const OPENED: i32 = i32::MIN;
+
+/// Words that are enough for so many nodes in so many families.
+pub(super) const fn words_for(nodes: usize, families: usize) -> usize {
+    nodes.saturating_add(families.saturating_mul(HEAD + ENTRY))
+}
 
 /// An unopened node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +42,9 @@ pub(crate) struct Frontier<'a> {
     /// Words that families take up, and how many families there are.
     used: usize,
     families: usize,
-    /// Entries of the heap.
+    /// Entries of the heap, while there is one.
     waiting: usize,
+    has_heap: bool,
 }
 
 impl<'a> Frontier<'a> {
@@ -43,7 +52,7 @@ impl<'a> Frontier<'a> {
     pub fn new(words: &'a mut [u32]) -> Self {
         // Whole entries, so that those at the end are found without a look at what is left over.
         let even = words.len() & !(ENTRY - 1);
-        Self { words: words.get_mut(..even).unwrap_or(&mut []), used: 0, families: 0, waiting: 0 }
+        Self { words: words.get_mut(..even).unwrap_or(&mut []), used: 0, families: 0, waiting: 0, has_heap: true }
     }
 
     /// Words that were needed so far.
@@ -52,21 +61,27 @@ impl<'a> Frontier<'a> {
         self.used + ENTRY * self.families
     }
 
+    /// Whether there is room for `count` nodes, with `spare` words left behind them.
+    #[inline]
+    pub fn has_room(&self, count: usize, spare: usize) -> bool {
+        // No file has so many nodes that this wraps.
+        let needed = count.wrapping_add(count.div_ceil(FAMILY) * (HEAD + ENTRY));
+        (self.used + ENTRY * self.waiting + spare).wrapping_add(needed) <= self.words.len()
+    }
+
     /// Puts `count` nodes from `first` on into the frontier; `fill` writes the bits of their priorities. False, and nothing
     /// done, if there is no room for them.
     #[inline]
     pub fn push(&mut self, first: usize, count: usize, fill: impl FnOnce(&mut [i32])) -> bool {
         let start = self.used;
         let end = start + HEAD + count;
-        if count > FAMILY || end + ENTRY * (self.waiting + 1) > self.words.len() {
+        if !(1..=FAMILY).contains(&count) || end + ENTRY * (self.waiting + 1) > self.words.len() {
             return false;
         }
-        let Some((head, places)) = self.words.get_mut(start..end).and_then(|family| family.split_first_chunk_mut())
-        else {
+        let Some((head, places)) = self.words.get_mut(start..end).and_then(|family| family.split_first_mut()) else {
             return false;
         };
-        let head: &mut [u32; HEAD] = head;
-        *head = [first as u32, count as u32];
+        *head = family_word(first, count);
         let places = bytemuck::try_cast_slice_mut(places).unwrap_or(&mut []);
         fill(places);
         self.used = end;
@@ -91,8 +106,8 @@ impl<'a> Frontier<'a> {
             return None;
         }
         let Entry { priority, family } = self.entry(0);
-        let first = *self.words.get(family as usize)?;
-        Some(Unopened { priority: priority_of(priority), node: first as usize + place_of(priority) })
+        let (first, _) = first_and_count(*self.words.get(family as usize)?);
+        Some(Unopened { priority: priority_of(priority), node: first + place_of(priority) })
     }
 
     /// Takes out the node that [`Frontier::peek`] shows.
@@ -102,11 +117,10 @@ impl<'a> Frontier<'a> {
         }
         let Entry { family, priority } = self.entry(0);
         let start = family as usize;
-        let Some((head, rest)) = self.words.get_mut(start..self.used).and_then(|w| w.split_first_chunk_mut::<HEAD>())
-        else {
+        let Some((&mut head, rest)) = self.words.get_mut(start..self.used).and_then(|w| w.split_first_mut()) else {
             return;
         };
-        let places = rest.get_mut(..head[1] as usize).unwrap_or(&mut []);
+        let places = rest.get_mut(..first_and_count(head).1).unwrap_or(&mut []);
         if let Some(opened) = places.get_mut(place_of(priority)) {
             *opened = OPENED as u32;
         }
@@ -119,21 +133,41 @@ impl<'a> Frontier<'a> {
         }
     }
 
-    /// Takes out the best of the nodes that are wanted, whatever others there are. It is the last: the heap is not told.
+    /// Whether the best node is at hand.
+    #[inline]
+    pub fn has_heap(&self) -> bool {
+        self.has_heap
+    }
+
+    /// Gives up the heap: from now on it is [`Frontier::choose`] that puts a node on top.
     #[cold]
-    pub fn take_last(&mut self, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
-        let wanted = self.iter().filter(|unopened| is_wanted(unopened.node));
-        let last = wanted.max_by_key(|unopened| unopened.priority)?.node;
-        let mut rest = self.words.get_mut(..self.used)?;
-        while let Some((&mut [first, count], behind)) = rest.split_first_chunk_mut::<HEAD>() {
-            let (places, next) = behind.split_at_mut_checked(count as usize)?;
-            if let Some(place) = last.checked_sub(first as usize).and_then(|i| places.get_mut(i)) {
-                *place = OPENED as u32;
-                return Some(last);
+    pub fn drop_heap(&mut self) {
+        self.waiting = 0;
+        self.has_heap = false;
+    }
+
+    /// Puts the best of the nodes that are wanted on top; false, and no node there, if there is none. Looks at every node: for
+    /// a frontier without a heap.
+    #[cold]
+    pub fn choose(&mut self, is_wanted: impl Fn(&Self, usize) -> bool) -> bool {
+        let mut best = Entry { priority: OPENED, family: 0 };
+        let mut start = 0;
+        for (first, words) in self.families() {
+            for (i, &word) in words.iter().enumerate() {
+                if word as i32 > best.priority && is_wanted(self, first + i) {
+                    best = Entry { priority: word as i32, family: start };
+                }
             }
-            rest = next;
+            start += (HEAD + words.len()) as u32;
         }
-        None
+        self.waiting = usize::from(best.priority > OPENED);
+        self.put(0, best);
+        self.waiting > 0
+    }
+
+    /// Whether every node was opened.
+    pub fn is_empty(&self) -> bool {
+        if self.has_heap { self.waiting == 0 } else { self.iter().next().is_none() }
     }
 
     /// All unopened nodes, in the order in which they were put in.
@@ -149,10 +183,11 @@ impl<'a> Frontier<'a> {
     pub fn families(&self) -> impl Iterator<Item = (usize, &[u32])> {
         let mut rest = self.words.get(..self.used).unwrap_or(&[]);
         core::iter::from_fn(move || {
-            let (head, behind) = rest.split_first_chunk::<HEAD>()?;
-            let (priorities, next) = behind.split_at_checked(head[1] as usize)?;
+            let (&head, behind) = rest.split_first()?;
+            let (first, count) = first_and_count(head);
+            let (priorities, next) = behind.split_at_checked(count)?;
             rest = next;
-            Some((head[0] as usize, priorities))
+            Some((first, priorities))
         })
     }
 
@@ -208,6 +243,17 @@ impl<'a> Frontier<'a> {
             *place = [entry.priority as u32, entry.family];
         }
     }
+}
+
+/// The first node of a family, and how many there are, in one word.
+#[inline]
+fn family_word(first: usize, count: usize) -> u32 {
+    (first as u32) << FAMILY.ilog2() | (count as u32).wrapping_sub(1)
+}
+
+#[inline]
+fn first_and_count(word: u32) -> (usize, usize) {
+    ((word >> FAMILY.ilog2()) as usize, (word as usize % FAMILY) + 1)
 }
 
 /// Lets each priority say which child it is, and returns the best one.
@@ -285,14 +331,27 @@ mod tests {
     }
 
     #[test]
-    fn the_last_one_may_be_any() {
+    fn without_a_heap_the_best_of_those_wanted_comes_out() {
         let mut words = [0; 40];
         let mut frontier = Frontier::new(&mut words);
         assert!(push(&mut frontier, 0, &[320, 640, 960]) && push(&mut frontier, 3, &[64, 96, 32]));
-        assert_eq!(frontier.take_last(|node| node > 9), None);
-        assert_eq!(frontier.take_last(|node| node != 2 && node != 1), Some(0));
-        assert_eq!(frontier.take_last(|node| node > 2), Some(4));
+        frontier.drop_heap();
+        assert!(frontier.peek().is_none() && !frontier.is_empty());
+        let take_best = |frontier: &mut Frontier<'_>, is_wanted: fn(&Frontier<'_>, usize) -> bool| {
+            let is_there = frontier.choose(is_wanted);
+            let best = frontier.peek();
+            assert_eq!(is_there, best.is_some());
+            frontier.pop();
+            best.map(|unopened| unopened.node)
+        };
+        assert_eq!(take_best(&mut frontier, |_, node| node > 9), None);
+        assert_eq!(take_best(&mut frontier, |_, node| node != 2 && node != 1), Some(0));
+        assert_eq!(take_best(&mut frontier, |_, node| node > 2), Some(4));
+        assert!(push(&mut frontier, 6, &[992]));
+        assert_eq!(take_best(&mut frontier, |_, _| true), Some(6));
         assert_eq!(frontier.iter().map(|unopened| unopened.node).collect::<Vec<_>>(), [1, 2, 3, 5]);
+        while take_best(&mut frontier, |_, _| true).is_some() {}
+        assert!(frontier.is_empty());
     }
 
     #[test]
@@ -303,8 +362,9 @@ mod tests {
         frontier.pop();
         assert!(!push(&mut frontier, 0, &[0; 8]));
         assert!(push(&mut frontier, 0, &[32, 64, 96]));
-        assert_eq!(frontier.words_needed(), 7);
-        assert!(!push(&mut frontier, 3, &[9]));
+        assert_eq!(frontier.words_needed(), 6);
+        assert!(frontier.has_room(1, 0) && !frontier.has_room(1, 1) && !frontier.has_room(2, 0));
+        assert!(!push(&mut frontier, 3, &[9, 9]));
         assert_eq!(frontier.peek(), Some(Unopened { priority: Log2::from_bits(96), node: 2 }));
         assert_eq!(frontier.iter().count(), 3);
     }

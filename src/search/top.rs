@@ -8,6 +8,8 @@ use crate::model::Model;
 
 /// A row that was scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Candidate {
     /// The class.
     pub class: u32,

@@ -3,6 +3,7 @@
 /// What a query cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Work {
     /// Rows scored.
     pub rows: u32,

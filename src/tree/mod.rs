@@ -13,10 +13,12 @@
 //! the calibration queries: it costs the same dot product.
 
 mod bounds;
+mod descent;
 mod span;
 mod spread;
 
 pub use bounds::Bounds;
+pub(crate) use descent::Descent;
 pub use span::Span;
 pub use spread::{Spread, SpreadFunction};
 
@@ -33,6 +35,7 @@ pub struct Tree<'a> {
     gains: &'a [i16],
     bounds: Option<&'a [[u16; Bounds::FIELDS]]>,
     top: usize,
+    descent: Descent,
     spread_function: SpreadFunction,
 }
 
@@ -47,6 +50,9 @@ pub(crate) enum Unsound {
 
 /// Bits behind the point of a stored gain.
 pub(crate) const GAIN_BITS: u32 = 10;
+
+/// No tree has more nodes: their numbers leave five bits of a word to a search.
+const MAX_NODES: usize = 1 << 27;
 
 /// Words of the section that describes the tree.
 pub(crate) const INFO_WORDS: usize = 8;
@@ -63,9 +69,11 @@ impl<'a> Tree<'a> {
         info: &[u32; INFO_WORDS],
     ) -> Option<Self> {
         let spread_function = SpreadFunction::from_words([info[1], info[2], info[3], info[4]]);
-        let fits =
-            spans.len() == nodes.len() * Span::FIELDS && spreads.len() == nodes.len() && gains.len() == nodes.len();
-        fits.then_some(Self { nodes, spans, spreads, gains, bounds, top: info[0] as usize, spread_function })
+        let len = nodes.len();
+        let fits = len <= MAX_NODES && spans.len() == len * Span::FIELDS && spreads.len() == len && gains.len() == len;
+        let top = info[0] as usize;
+        let descent = Descent::worst((0..len).map(|node| Span::read(&spans, node)), top);
+        fits.then_some(Self { nodes, spans, spreads, gains, bounds, top, descent, spread_function })
     }
 
     /// The number of nodes.
@@ -81,6 +89,16 @@ impl<'a> Tree<'a> {
     /// The first nodes, `0..top()`, are those that no other node is above.
     pub fn top(&self) -> usize {
         self.top
+    }
+
+    /// What no way from a top node down to the rows of a leaf costs more than.
+    pub(crate) fn descent(&self) -> Descent {
+        self.descent
+    }
+
+    /// The least cap that is enough for a class, whatever the query: the top nodes, and a way down from one of them.
+    pub fn least_cap(&self) -> usize {
+        self.top.saturating_add(self.descent.cost as usize)
     }
 
     /// The vectors that predict the nodes' log-masses.
@@ -128,7 +146,7 @@ impl<'a> Tree<'a> {
 
     /// Calls `each(node, log-mass)` for nodes `first..first + count`, in order.
     #[inline]
-    pub fn for_each_mass(
+    pub(crate) fn for_each_mass(
         &self,
         first: usize,
         count: usize,

@@ -37,6 +37,11 @@ impl Span {
         [self.first_row, self.rows, self.first_child, self.children]
     }
 
+    /// Whether a node is one of its children.
+    pub(crate) fn has_child(&self, node: usize) -> bool {
+        node.checked_sub(self.first_child).is_some_and(|place| place < self.children)
+    }
+
     /// Whether it has rows only.
     #[inline]
     pub fn is_leaf(&self) -> bool {

@@ -40,9 +40,9 @@ fn names_and_figures_are_in_the_file() {
 #[test]
 fn a_cap_is_kept_and_queries_are_not_needed() {
     let files = Files::new();
-    let report = files.run("build --weights weights.npy --work 10% --cap 10% -o model.zhat");
+    let report = files.run("build --weights weights.npy --work 15% --cap 15% -o model.zhat");
     assert!(report.contains("give --queries"));
-    assert_eq!(open(&files, "model.zhat").model().settings().unwrap().budget.cap, (N / 10) as u32);
+    assert_eq!(open(&files, "model.zhat").model().settings().unwrap().budget.cap, (N * 15 / 100) as u32);
     assert!(open(&files, "model.zhat").model().measured().is_none());
 }
 

@@ -60,10 +60,10 @@ fn the_exported_module_has_the_sizes_of_the_model() {
         format!("CLASSES: usize = {N};"),
         format!("DIM: usize = {D};"),
         format!(
-            "cap: {}, epsilon: {:?}, expand: {}",
+            "Budget::new({}).with_epsilon({:?}).with_expand({})",
             settings.budget.cap, settings.budget.epsilon, settings.budget.expand
         ),
-        format!("ROOM: usize = {};", settings.frontier_words),
+        format!("SCRATCH_WORDS: usize = {};", file.model().scratch_words()),
         "zhat::QueryBuffer<8>".to_owned(),
     ] {
         assert!(text.contains(&part), "{part} is missing:\n{text}");

@@ -28,7 +28,7 @@ fn the_seed_decides_every_bit() {
     let file = tree_model(&rows, &biases, 8, 100);
     let model = file.model();
     let query = query::<D>(&model, 1.5, 0);
-    let budget = Budget { cap: 120, epsilon: 0.0, expand: 4 };
+    let budget = Budget::new(120).with_expand(4);
     let classifier = Classifier::new(model).expect("a tree");
     let run = |seed| {
         let (mut rng, mut memory) = (Pcg32::new(seed, 1), Memory::new());

@@ -28,7 +28,7 @@ fn frequencies_are_the_softmax_when_everything_is_opened() {
     let draws = 20_000;
     for salt in 0..3 {
         let query = query::<D>(&model, 1.0, salt);
-        let truth = exact::<40>(&model, &query);
+        let truth = exact::<40>(&model, &query).expect("valid");
         let counts = counts(&classifier, &query, draws, u64::from(salt));
         // Pearson's statistic over the classes that are expected five times or more, the others together as one.
         let (mut statistic, mut cells, mut rare) = (0.0, 0, (0.0, 0.0));
@@ -55,20 +55,20 @@ fn scored_classes_keep_their_odds_and_far_ones_are_reached_on_a_small_budget() {
     let (rows, biases) = clustered(N, D, 0.6);
     let file = tree_model(&rows, &biases, 8, 100);
     let model = file.model();
-    let budget = Budget { cap: 110, epsilon: 0.0, expand: 2 };
+    let budget = Budget::new(110).with_expand(2);
     let classifier = Classifier::new(model).and_then(|c| c.with_budget(budget)).expect("a tree");
     let query = query::<D>(&model, 1.0, 1);
     let draws = 60_000;
     let counts = counts(&classifier, &query, draws, 3);
     let frequency = |class: u32| f64::from(counts[class as usize]) / f64::from(draws);
     // What the search scores without the eighth that drawing keeps for itself.
-    let scored = classifier.with_budget(Budget { cap: 110 - 110 / 8, ..budget }).expect("a tree");
-    let scored = scored.classify::<4, _, _>(&query, &mut Memory::new()).expect("memory").top;
+    let scored = classifier.with_budget(budget.with_cap(110 - 110 / 8)).expect("a tree");
+    let scored = scored.classify::<4>(&query, &mut Memory::new()).expect("memory").top;
     for ranked in &scored {
         let error = (f64::from(ranked.p) / f64::from(draws)).sqrt();
         assert!((frequency(ranked.class) - f64::from(ranked.p)).abs() < 4.0 * error, "{ranked:?}: {counts:?}");
     }
-    let truth = exact::<N>(&model, &query);
+    let truth = exact::<N>(&model, &query).expect("valid");
     let reached = counts.iter().filter(|&&count| count > 0).count();
     assert!(reached > N * 9 / 10, "{reached} of {N} classes");
     let distance: f64 = truth.top.iter().map(|t| (frequency(t.class) - f64::from(t.p)).abs()).sum();
@@ -77,19 +77,19 @@ fn scored_classes_keep_their_odds_and_far_ones_are_reached_on_a_small_budget() {
 }
 
 #[test]
-fn a_budget_for_the_top_of_the_tree_only_still_draws_or_says_what_it_needs() {
+fn the_least_budget_still_draws_or_says_what_it_needs() {
     let (rows, biases) = clustered(N, D, 1.0);
     let file = tree_model(&rows, &biases, 8, 100);
     let model = file.model();
-    let top = model.tree().expect("a tree").top() as u32;
+    let least = model.least_cap() as u32;
     let query = query::<D>(&model, 1.0, 1);
     let with = |cap| {
-        let budget = Budget { cap, epsilon: 0.0, expand: 2 };
-        Classifier::new(model).and_then(|c| c.with_budget(budget)).expect("the top")
+        let budget = Budget::new(cap).with_expand(2);
+        Classifier::new(model).and_then(|c| c.with_budget(budget)).expect("the least")
     };
     let mut rng = Pcg32::new(1, 1);
-    assert_eq!(with(top).sample(&query, &mut Memory::new(), &mut rng).err(), Some(zhat::Error::Budget(top + 1)));
-    for cap in top + 1..top + 20 {
+    assert_eq!(with(least).sample(&query, &mut Memory::new(), &mut rng).err(), Some(zhat::Error::Budget(least + 1)));
+    for cap in least + 1..least + 20 {
         counts(&with(cap), &query, 50, 1);
     }
 }

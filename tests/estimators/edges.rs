@@ -53,7 +53,7 @@ fn each_is_sound(model: &zhat::Model<'_>, query: &Query, count: usize) {
         near("uniform", sampled);
     }
     for k in [0, 1, n, n + 1] {
-        let oracle = OracleHead::new(model, query, k, RetrievalError::None);
+        let oracle = OracleHead::new(model, query, k, RetrievalError::None).expect("valid");
         let head = oracle.head();
         let mixed = mimps(model, query, count, &head, rng, &mut marks).expect("memory");
         sound("mimps", &mixed);
@@ -64,11 +64,10 @@ fn each_is_sound(model: &zhat::Model<'_>, query: &Query, count: usize) {
         sound("mince", &mince(model, query, count, &head, rng, &mut marks, &mut room).expect("memory"));
     }
     let mut memory = Memory::new();
-    let wide = Budget { cap: 3 * n as u32 + 9, epsilon: 0.0, expand: 8 };
+    let wide = Budget::new(3 * n as u32 + 9).with_expand(8);
     near("moments", moments(model, query, &wide, &mut memory).expect("a budget"));
     near("samples", moments_with_samples(model, query, &wide, count, &mut memory, rng).expect("a budget"));
-    let top = model.tree().expect("a tree").top() as u32;
-    let narrow = Budget { cap: top + count.min(n) as u32, epsilon: 0.0, expand: 8 };
+    let narrow = Budget::new((model.least_cap() + count.min(n)) as u32).with_expand(8);
     sound("moments", &moments(model, query, &narrow, &mut memory).expect("a budget"));
     sound("samples", &moments_with_samples(model, query, &narrow, count, &mut memory, rng).expect("a budget"));
 }
@@ -122,26 +121,27 @@ fn too_little_memory_or_budget_is_said() {
     let model = file.model();
     let query = query::<D>(&model, 1.0, 0);
     let rng = &mut Pcg32::new(1, 1);
-    let oracle = OracleHead::new(&model, &query, 5, RetrievalError::None);
+    let oracle = OracleHead::new(&model, &query, 5, RetrievalError::None).expect("valid");
     let head = oracle.head();
-    let short = Err(Error::Capacity(WORDS as u32));
+    let short = Err(Error::MarkWords(WORDS as u32));
     assert_eq!(uniform(&model, &query, 5, rng, &mut [0; WORDS - 1]), short);
     assert_eq!(mimps(&model, &query, 5, &head, rng, &mut []), short);
     let mut marks = [0; WORDS];
     assert_eq!(mince(&model, &query, 5, &head, rng, &mut [], &mut [Log2::MIN; 5]), short);
-    assert_eq!(mince(&model, &query, 5, &head, rng, &mut marks, &mut [Log2::MIN; 4]), Err(Error::Capacity(5)));
+    assert_eq!(mince(&model, &query, 5, &head, rng, &mut marks, &mut [Log2::MIN; 4]), Err(Error::NoiseScores(5)));
     assert_eq!(mince(&model, &query, 5, &Head::empty(), rng, &mut [], &mut []), short);
     assert_eq!(fmbe(&model, &query), Err(Error::MissingSection(15)));
-    let top = model.tree().expect("a tree").top() as u32;
-    let tight = Budget { cap: top - 1, epsilon: 0.0, expand: 0 };
-    assert_eq!(moments(&model, &query, &tight, &mut Memory::new()), Err(Error::Budget(top)));
+    let least = model.least_cap() as u32;
+    let tight = Budget::new(least - 1);
+    assert_eq!(moments(&model, &query, &tight, &mut Memory::new()), Err(Error::Budget(least)));
     assert_eq!(
-        moments_with_samples(&model, &query, &Budget { cap: top + 4, ..tight }, 5, &mut Memory::new(), rng),
-        Err(Error::Budget(top + 5))
+        moments_with_samples(&model, &query, &tight.with_cap(least + 4), 5, &mut Memory::new(), rng),
+        Err(Error::Budget(least + 5))
     );
     let mut buffer = HeadBuffer::<4>::new();
     let retrieved = retrieve(&model, &query, &tight, &mut Memory::new(), &mut buffer);
-    assert_eq!(retrieved.err(), Some(Error::Budget(top)));
+    assert_eq!(retrieved.err(), Some(Error::Budget(least)));
     let flat = flat_model(&rows, &biases).expect("valid");
-    assert_eq!(moments(&flat.model(), &query, &tight, &mut Memory::new()), Err(Error::NoIndex));
+    let own = QueryBuffer::<D>::new(&flat.model(), &[0.5; D]).expect("valid");
+    assert_eq!(moments(&flat.model(), &own, &tight, &mut Memory::new()), Err(Error::NoIndex));
 }

@@ -6,5 +6,6 @@ mod draw;
 mod edges;
 mod fmbe;
 mod limits;
+mod promises;
 mod support;
 mod unbiased;

@@ -3,12 +3,12 @@
 use zhat::host::{Matrix, flat_model};
 use zhat::internal::pair;
 use zhat::model::{FileWriter, ModelBuf, Section, Sizes};
-use zhat::{LogSum, Model, Query, QueryBuffer, Scratch, exact, seen_words};
+use zhat::{Log2, LogSum, Model, Query, QueryBuffer, Scratch, exact, scratch_words, seen_words};
 
 pub const N: usize = 300;
 pub const D: usize = 12;
 pub const WORDS: usize = seen_words(N);
-pub type Memory = Scratch<WORDS, 512>;
+pub type Memory = Scratch<{ scratch_words(N, 512) }>;
 
 /// A number in −1..1 that depends on nothing but integers: the same on every platform.
 pub fn noise(i: usize, salt: u32) -> f32 {
@@ -31,23 +31,61 @@ pub fn query<const C: usize>(model: &Model<'_>, size: f32, salt: u32) -> QueryBu
 }
 
 pub fn log_z(model: &Model<'_>, query: &Query) -> f64 {
-    f64::from(exact::<1>(model, query).log_z())
+    f64::from(exact::<1>(model, query).expect("valid").log_z())
 }
 
 /// A tree of two levels over consecutive rows: inner nodes of `leaf·4` rows, leaves of `leaf`. Each predicts by the
 /// mean of its rows, with no spread: off by enough to matter. Classes are shuffled; every row has two links.
 pub fn tree_model(weights: &Matrix, biases: &[f32], leaf: usize, cap: u32) -> ModelBuf {
-    let (n, dim) = (weights.rows(), weights.cols());
-    let groups: Vec<(usize, usize)> = (0..n).step_by(leaf * 4).map(|at| (at, (leaf * 4).min(n - at))).collect();
-    let mut nodes = groups.clone();
-    let mut spans = Vec::new();
-    for &(first, rows) in &groups {
-        let leaves: Vec<_> = (first..first + rows).step_by(leaf).map(|at| (at, leaf.min(first + rows - at))).collect();
-        spans.extend([first, rows, nodes.len(), leaves.len()]);
-        nodes.extend(leaves);
-    }
-    nodes[groups.len()..].iter().for_each(|&(first, rows)| spans.extend([first, rows, 0, 0]));
+    let parts = |level: usize, first: usize, rows: usize| {
+        let step = if level == 0 { leaf * 4 } else { leaf };
+        (first..first + rows).step_by(step).map(move |at| step.min(first + rows - at)).collect()
+    };
+    model_of_tree(weights, biases, &Shape::grow(weights.rows(), 2, parts), cap, 1.0)
+}
 
+/// Which rows and children the nodes of a tree have, level by level.
+pub struct Shape {
+    pub top: usize,
+    /// First row, rows, first child, children.
+    pub spans: Vec<[usize; 4]>,
+}
+
+impl Shape {
+    /// `parts(level, first row, rows)` says how many rows each of the children of a node has, and of the root on level zero;
+    /// there are at most so many levels, and a node that is not parted is a leaf.
+    pub fn grow(rows: usize, levels: usize, mut parts: impl FnMut(usize, usize, usize) -> Vec<usize>) -> Self {
+        let mut spans = Vec::new();
+        let put = |spans: &mut Vec<[usize; 4]>, first: usize, parts: Vec<usize>| {
+            parts.iter().fold(first, |at, &rows| {
+                spans.push([at, rows, 0, 0]);
+                at + rows
+            });
+        };
+        put(&mut spans, 0, parts(0, 0, rows));
+        let (top, mut start) = (spans.len(), 0);
+        for level in 1..levels {
+            let end = spans.len();
+            for node in start..end {
+                let [first, rows, ..] = spans[node];
+                let parts = parts(level, first, rows);
+                if parts.is_empty() {
+                    continue;
+                }
+                (spans[node][2], spans[node][3]) = (spans.len(), parts.len());
+                put(&mut spans, first, parts);
+            }
+            start = end;
+        }
+        Self { top, spans }
+    }
+}
+
+/// A model with this tree, whose nodes predict the means of their rows, links, this cap and this factor on the far field.
+pub fn model_of_tree(weights: &Matrix, biases: &[f32], shape: &Shape, cap: u32, far_factor: f32) -> ModelBuf {
+    let (n, dim) = (weights.rows(), weights.cols());
+    let nodes: Vec<(usize, usize)> = shape.spans.iter().map(|&[first, rows, ..]| (first, rows)).collect();
+    let spans: Vec<usize> = shape.spans.concat();
     let mean = |first: usize, rows: usize, c: usize| {
         (first..first + rows).map(|row| weights.row(row)[c]).sum::<f32>() / rows as f32
     };
@@ -79,7 +117,7 @@ pub fn tree_model(weights: &Matrix, biases: &[f32], leaf: usize, cap: u32) -> Mo
     class_of_row.iter().enumerate().for_each(|(row, &class)| row_of_class[class] = row);
     file.required(Section::ClassOfRow, &short(class_of_row));
     file.required(Section::RowOfClass, &short(row_of_class));
-    file.optional(Section::TreeInfo, &[groups.len() as u32, 0, 0, -10_i32 as u32, -10_i32 as u32, 0, 0, 0]);
+    file.optional(Section::TreeInfo, &[shape.top as u32, 0, 0, -10_i32 as u32, -10_i32 as u32, 0, 0, 0]);
     file.optional(Section::NodeRows, &pairs[rows..]);
     file.optional(Section::NodeScales, &scales[n..]);
     file.optional(Section::NodeBiases, &bias_bits[n..]);
@@ -91,10 +129,10 @@ pub fn tree_model(weights: &Matrix, biases: &[f32], leaf: usize, cap: u32) -> Mo
     let mut settings = [0u32; 8];
     settings[0] = cap;
     settings[2] = 2;
+    settings[3] = Log2::from_nats(far_factor.ln()).to_bits() as u32;
     settings[4] = 1.0_f32.to_bits();
-    let zero = QueryBuffer::<64>::new(&layer, &vec![0.0; dim]).expect("valid");
     let mut sum = LogSum::new();
-    (0..n).for_each(|row| sum.add(layer.rows().score(row, &zero)));
+    (0..n).for_each(|row| sum.add(layer.rows().bias(row)));
     settings[6] = sum.log2().to_bits() as u32;
     file.optional(Section::Settings, &settings);
     ModelBuf::from_bytes(&file.finish().expect("small")).expect("a valid model")

@@ -8,12 +8,10 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::Error;
 use crate::estimators::head::retrieve_into;
-use crate::estimators::{self, Estimate, Head, Prediction, samples};
+use crate::estimators::{self, Candidate, Estimate, Head, Prediction};
 use crate::host::measure::{self, HostScratch};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
-use crate::search::Buffers;
-use crate::search::Candidate;
 
 /// Classes of the head that NMIMPS, MIMPS and MINCE start from; the paper's k.
 const HEAD: usize = 100;
@@ -202,20 +200,19 @@ pub fn ask(
     let typical = typical_work(model, budget);
     let quarter = typical / 4;
     match method {
-        Method::Exact => return Ok(Answer::predicted(&crate::exact(model, &*scratch.query))),
+        Method::Exact => return Ok(Answer::predicted(&crate::exact(model, &scratch.query)?)),
         Method::Moments => return Ok(Answer::predicted(&measure::classify(model, budget, scratch)?)),
         _ => {}
     }
-    let HostScratch { query, seen, frontier } = scratch;
+    let HostScratch { query, memory } = scratch;
     let query = &**query;
     match method {
         Method::MomentsAndSamples => {
-            let buffers = Buffers { seen, frontier };
-            let estimate = samples::with_buffers(model, query, budget, quarter, buffers, &mut rng)?;
+            let estimate = estimators::moments_with_samples(model, query, budget, quarter, memory, &mut rng)?;
             return Ok(Answer::of(&estimate, &[]));
         }
         Method::Uniform => {
-            let estimate = estimators::uniform(model, query, typical, &mut rng, seen)?;
+            let estimate = estimators::uniform(model, query, typical, &mut rng, memory)?;
             return Ok(Answer::of(&estimate, &[]));
         }
         Method::Fmbe => return Ok(Answer::of(&estimators::fmbe(model, query)?, &[])),
@@ -224,11 +221,10 @@ pub fn ask(
     }
     let samples = if method == Method::Nmimps { 0 } else { quarter };
     let search = Budget { cap: budget.cap - samples as u32, ..*budget };
-    let buffers = Buffers { seen: &mut *seen, frontier: &mut *frontier };
-    let head: Head<'_> = retrieve_into(model, query, &search, buffers, candidates, rows)?;
+    let head: Head<'_> = retrieve_into(model, query, &search, memory, candidates, rows)?;
     let estimate = match method {
-        Method::Mimps => estimators::mimps(model, query, samples, &head, &mut rng, seen)?,
-        Method::Mince => estimators::mince(model, query, samples, &head, &mut rng, seen, noise)?,
+        Method::Mimps => estimators::mimps(model, query, samples, &head, &mut rng, memory)?,
+        Method::Mince => estimators::mince(model, query, samples, &head, &mut rng, memory, noise)?,
         _ => estimators::nmimps(model, &head),
     };
     Ok(Answer::of(&estimate, head.candidates()))

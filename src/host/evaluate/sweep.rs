@@ -42,13 +42,13 @@ pub fn sweep(
     step: &mut dyn FnMut(&str),
 ) -> Result<Vec<Point>, EvaluateError> {
     let stored = stored_budget(model);
-    let least = model.tree().map_or(1, |tree| tree.top()) as u32;
+    let least = model.tree().map_or(1, |tree| tree.least_cap()) as u32;
     let mut points = Vec::new();
     for &method in methods {
         for (setting, epsilon, expand) in settings(method, model, &stored) {
             for &share in shares {
                 step(&format!("{method}, {setting}, {:.1} %", 100.0 * share));
-                let cap = ((share * model.classes() as f32) as u32).max(least + least / 2);
+                let cap = ((share * model.classes() as f32) as u32).max((4 * least).div_ceil(3));
                 let budget = Budget { cap, epsilon, expand };
                 let options =
                     Options { methods: vec![method], seeds, budget: Some(budget), timed: false, ..Options::default() };

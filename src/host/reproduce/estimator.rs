@@ -5,11 +5,10 @@ use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::estimators::{self, Oracle, RetrievalError, samples};
+use crate::estimators::{self, Oracle, RetrievalError};
 use crate::host::measure::{self, HostScratch};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
-use crate::search::Buffers;
 
 /// An estimator of Z with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -127,20 +126,19 @@ pub fn ask(
         let hit = score(found.top.first().map(|top| top.score)) >= score(oracle.best().map(|best| best.score));
         return Ok(Answer { log_z: found.log_z(), work: found.work.row_equivalents(), hit: Some(hit) });
     }
-    let HostScratch { query, seen, frontier } = scratch;
+    let HostScratch { query, memory } = scratch;
     let query = &**query;
     let estimate = match estimator {
-        Estimator::Uniform { l } => estimators::uniform(model, query, l, &mut rng, seen)?,
+        Estimator::Uniform { l } => estimators::uniform(model, query, l, &mut rng, memory)?,
         Estimator::Mimps { k, l } => {
-            estimators::mimps(model, query, l, &oracle.head(k, misses).head(), &mut rng, seen)?
+            estimators::mimps(model, query, l, &oracle.head(k, misses).head(), &mut rng, memory)?
         }
         Estimator::Mince { k, l } => {
-            estimators::mince(model, query, l, &oracle.head(k, misses).head(), &mut rng, seen, noise)?
+            estimators::mince(model, query, l, &oracle.head(k, misses).head(), &mut rng, memory, noise)?
         }
         Estimator::Moments { cap } | Estimator::MomentsAndSamples { cap } => {
-            let buffers = Buffers { seen, frontier };
             let budget = Budget { cap, ..stored };
-            samples::with_buffers(model, query, &budget, cap as usize / 4, buffers, &mut rng)?
+            estimators::moments_with_samples(model, query, &budget, cap as usize / 4, memory, &mut rng)?
         }
     };
     Ok(Answer { log_z: estimate.log_z(), work: estimate.work.row_equivalents(), hit: None })

@@ -138,7 +138,7 @@ fn coverage(model: &Model<'_>, queries: &Matrix) -> Result<f64, ReproduceError> 
 fn work_for(model: &Model<'_>, queries: &Matrix, error: f32) -> Result<(f64, f64), ReproduceError> {
     let truths = truths(model, queries).map_err(ReproduceError::Model)?;
     let at = |cap: usize| at_cap(model, queries, &truths, cap);
-    let (mut low, mut high) = (model.tree().map_or(1, |tree| tree.top()), model.classes());
+    let (mut low, mut high) = (model.tree().map_or(1, |tree| tree.least_cap()), model.classes());
     for _ in 0..HALVINGS {
         let middle = ((low as f64) * (high as f64)).sqrt() as usize;
         if at(middle)?.0 <= f64::from(error) {

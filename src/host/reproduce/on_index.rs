@@ -4,10 +4,10 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::estimators::head::retrieve_into;
-use crate::estimators::{Candidate, Estimate, mimps, samples, self_normalised};
+use crate::estimators::{Candidate, Estimate, mimps, moments_with_samples, self_normalised};
 use crate::host::measure::{self, HostScratch};
 use crate::model::{Budget, Model};
-use crate::search::Buffers;
+use crate::tree::Tree;
 
 /// The paper's k and l.
 const HEADS: [usize; 3] = [10, 50, 100];
@@ -43,12 +43,12 @@ impl Asked {
 
 /// All of them.
 pub fn all(model: &Model<'_>) -> Vec<Asked> {
-    let top = model.tree().map_or(1, |tree| tree.top());
+    let least = model.tree().map_or(1, Tree::least_cap);
     let cap = |share: f32, least: usize| ((share * model.classes() as f32) as usize).max(least) as u32;
     let mut asked = vec![Asked::One];
     asked.extend(HEADS.into_iter().flat_map(|k| SAMPLES.map(|l| Asked::Mimps { k, l })));
-    asked.extend(SHARES.map(|share| Asked::Moments { cap: cap(share, top) }));
-    asked.extend(SHARES.map(|share| Asked::MomentsAndSamples { cap: cap(share, 2 * top) }));
+    asked.extend(SHARES.map(|share| Asked::Moments { cap: cap(share, least) }));
+    asked.extend(SHARES.map(|share| Asked::MomentsAndSamples { cap: cap(share, 2 * least) }));
     asked
 }
 
@@ -66,9 +66,8 @@ pub fn ask(asked: Asked, model: &Model<'_>, seed: u64, scratch: &mut HostScratch
             return Ok((found.log_z(), found.work.row_equivalents()));
         }
         Asked::MomentsAndSamples { cap } => {
-            let HostScratch { query, seen, frontier } = scratch;
-            let buffers = Buffers { seen, frontier };
-            samples::with_buffers(model, query, &Budget { cap, ..stored }, cap as usize / 4, buffers, &mut rng)?
+            let HostScratch { query, memory } = scratch;
+            moments_with_samples(model, query, &Budget { cap, ..stored }, cap as usize / 4, memory, &mut rng)?
         }
     };
     Ok((estimate.log_z(), estimate.work.row_equivalents()))
@@ -82,10 +81,9 @@ fn on_tree<const K: usize>(
     scratch: &mut HostScratch,
     rng: &mut Pcg64Mcg,
 ) -> Result<Estimate, crate::Error> {
-    let HostScratch { query, seen, frontier } = scratch;
+    let HostScratch { query, memory } = scratch;
     let budget = Budget { cap: stored.cap.max(4 * K as u32), ..*stored };
     let (mut candidates, mut rows) = (heapless::Vec::<Candidate, K>::new(), heapless::Vec::<u32, K>::new());
-    let buffers = Buffers { seen: &mut *seen, frontier };
-    let head = retrieve_into(model, query, &budget, buffers, &mut candidates, &mut rows)?;
-    mimps(model, query, l, &head, rng, seen)
+    let head = retrieve_into(model, query, &budget, memory, &mut candidates, &mut rows)?;
+    mimps(model, query, l, &head, rng, memory)
 }

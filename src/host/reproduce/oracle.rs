@@ -6,6 +6,7 @@ use super::vectors::Vectors;
 use super::{ReproduceError, Step, today};
 use crate::host::evaluate::{FloatLayer, exact};
 use crate::model::ModelBuf;
+use crate::tree::Tree;
 
 /// Queries that the spread of the scores and the effect of int8 are measured on.
 const SAMPLE: usize = 500;
@@ -47,11 +48,11 @@ impl<'a> Oracles<'a> {
     /// Our rows at these shares of N, or at the least that the tree allows.
     pub(super) fn ours(&self, shares: &[f32]) -> Vec<Estimator> {
         let model = self.file.model();
-        let top = model.tree().map_or(1, |tree| tree.top());
+        let least = model.tree().map_or(1, Tree::least_cap);
         let cap = |share: f32, least: usize| ((share * model.classes() as f32) as usize).max(least) as u32;
-        let moments = shares.iter().map(|&share| Estimator::Moments { cap: cap(share, top) });
-        // A quarter of the cap is spent on samples, so that the rest has to reach the top of the tree.
-        let samples = shares.iter().map(|&share| Estimator::MomentsAndSamples { cap: cap(share, 2 * top) });
+        let moments = shares.iter().map(|&share| Estimator::Moments { cap: cap(share, least) });
+        // A quarter of the cap is spent on samples, so that the rest has to be enough for a class.
+        let samples = shares.iter().map(|&share| Estimator::MomentsAndSamples { cap: cap(share, 2 * least) });
         moments.chain(samples).collect()
     }
 

@@ -55,7 +55,7 @@ pub fn run(
             |memory, (index, values)| {
                 let fail = |error| ReproduceError::Query { index, error };
                 memory.scratch.query.set(model, values).map_err(fail)?;
-                let oracle = Oracle::new(model, &*memory.scratch.query, most);
+                let oracle = Oracle::new(model, &memory.scratch.query, most).map_err(fail)?;
                 let mut answers = Vec::new();
                 for (place, &estimator) in estimators.iter().enumerate() {
                     for seed in 0..draws(estimator, seeds) {

@@ -22,7 +22,7 @@ fn int8_queries_are_those_of_their_float_values() {
     let file = model(4);
     let bytes = [127i8, -128, 3, 0];
     let floats = bytes.map(|b| f32::from(b) * 0.04);
-    let a = QueryBuffer::<4>::from_i8(&file.model(), &bytes, 0.04).expect("valid");
+    let a = QueryBuffer::<4>::from_i8(&file.model(), &bytes, 0.04, 0).expect("valid");
     let b = QueryBuffer::<4>::new(&file.model(), &floats).expect("valid");
     // They are scaled in integers: one in many comes out on the other side of a half.
     assert_eq!((a.exponent, a.shift, a.len), (b.exponent, b.shift, b.len));
@@ -44,8 +44,8 @@ fn bad_queries_are_refused() {
     }
     assert_eq!(refused(&[1e30; 4]), Error::QueryTooLarge);
     assert_eq!(refused(&[f32::MAX; 4]), Error::QueryTooLarge);
-    assert_eq!(QueryBuffer::<3>::new(&model, &[1.0; 4]).expect_err("too small"), Error::Capacity(4));
-    assert_eq!(QueryBuffer::<4>::from_i8(&model, &[1; 4], f32::NAN).expect_err("NaN"), Error::QueryNotFinite);
+    assert_eq!(QueryBuffer::<3>::new(&model, &[1.0; 4]).expect_err("too small"), Error::QueryColumns(4));
+    assert_eq!(QueryBuffer::<4>::from_i8(&model, &[1; 4], f32::NAN, 0).expect_err("NaN"), Error::QueryNotFinite);
 }
 
 #[test]

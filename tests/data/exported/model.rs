@@ -23,13 +23,13 @@ pub const DIM: usize = 16;
 
 /// The stored budget: at most 50 dot products of length d, 10.0 % of all rows. `Classifier::new` uses it; pass
 /// another one to `Classifier::with_budget`.
-pub const BUDGET: zhat::Budget = zhat::Budget { cap: 50, epsilon: 0.0, expand: 0 };
+pub const BUDGET: zhat::Budget = zhat::Budget::new(50).with_epsilon(0.0).with_expand(0);
 
-/// Words for the nodes of a search: a quarter more than any calibration query needed.
-pub const ROOM: usize = 91;
+/// The words of memory that are enough for any query within the budget.
+pub const SCRATCH_WORDS: usize = 82;
 
 /// A query: d, rounded up to whole words.
 pub type Query = zhat::QueryBuffer<16>;
 
 /// The memory of a search.
-pub type Scratch = zhat::Scratch<{ zhat::seen_words(CLASSES) }, ROOM>;
+pub type Scratch = zhat::Scratch<SCRATCH_WORDS>;

@@ -1,0 +1,106 @@
+//! What a query may come as: the numbers that a network puts out.
+
+use super::LARGEST;
+use crate::hint::keep_small;
+
+/// A column of a query before it is quantised.
+pub(crate) trait Column: Copy {
+    /// What the numbers stand for.
+    type Unit: Copy;
+    /// What a column is multiplied with.
+    type Factor: Copy;
+
+    /// The largest magnitude; not finite if that is so of any column.
+    fn largest(query: &[Self], unit: Self::Unit) -> f32;
+
+    /// For columns of this unit, to be raised by `factor`.
+    fn factor(unit: Self::Unit, factor: f32) -> Self::Factor;
+
+    /// The nearest whole number, to 1/256: at most [`LARGEST`].
+    fn rounded(self, factor: Self::Factor) -> i32;
+}
+
+impl Column for f32 {
+    type Unit = ();
+    type Factor = Self;
+
+    fn largest(query: &[Self], (): ()) -> f32 {
+        // The bits of a float without its sign are in the order of its magnitude, infinity and NaN above all others.
+        let larger = |largest: u32, value: &Self| {
+            keep_small();
+            largest.max(value.abs().to_bits())
+        };
+        Self::from_bits(query.iter().fold(0, larger))
+    }
+
+    fn factor((): (), factor: f32) -> Self {
+        factor * 256.0
+    }
+
+    #[inline]
+    fn rounded(self, factor: Self) -> i32 {
+        // Truncation behind eight more bits: every platform has it in one instruction.
+        ((self * factor) as i32 + 128) >> 8
+    }
+}
+
+/// The int8 numbers of a network: the value of q is (q − zero point)·scale.
+#[derive(Clone, Copy)]
+pub(crate) struct Affine {
+    pub scale: f32,
+    pub zero_point: i8,
+}
+
+impl Column for i8 {
+    type Unit = Affine;
+    /// A factor, and what is added to the product: the zero point times the factor, and a half.
+    type Factor = (i32, i32);
+
+    fn largest(query: &[Self], Affine { scale, zero_point }: Affine) -> f32 {
+        let zero = i32::from(zero_point);
+        let (mut least, mut most) = (zero, zero);
+        for &value in query {
+            keep_small();
+            (least, most) = (least.min(value.into()), most.max(value.into()));
+        }
+        let largest = (most - zero).max(zero - least);
+        (largest as f32 * scale).abs()
+    }
+
+    fn factor(Affine { scale, zero_point }: Affine, factor: f32) -> (i32, i32) {
+        // The largest product is below 2^30. Of a query of zeros the factor says nothing, and may be whatever a scale makes
+        // of it: then products wrap, and come out as zero all the same.
+        let factor = (scale * factor * 32_768.0) as i32;
+        (factor, (1i32 << 14).wrapping_sub(i32::from(zero_point).wrapping_mul(factor)))
+    }
+
+    #[inline]
+    fn rounded(self, (factor, offset): (i32, i32)) -> i32 {
+        i32::from(self).wrapping_mul(factor).wrapping_add(offset) >> 15
+    }
+}
+
+impl Column for i16 {
+    /// The scale.
+    type Unit = f32;
+    type Factor = f32;
+
+    fn largest(query: &[Self], scale: f32) -> f32 {
+        let larger = |largest: i32, &value: &Self| {
+            keep_small();
+            largest.max(i32::from(value).abs())
+        };
+        let largest = query.iter().fold(0, larger);
+        (largest as f32 * scale).abs()
+    }
+
+    fn factor(scale: f32, factor: f32) -> f32 {
+        // A scale that is too large for the floats of a query of zeros must not make NaN of it.
+        f32::factor((), scale * factor).clamp(-256.0 * LARGEST, 256.0 * LARGEST)
+    }
+
+    #[inline]
+    fn rounded(self, factor: f32) -> i32 {
+        f32::from(self).rounded(factor)
+    }
+}

@@ -1,0 +1,31 @@
+//! A query in memory of the caller's: for models whose dimension is known at run time only.
+
+#![allow(unsafe_code)]
+
+use core::ptr;
+
+use super::{Query, QueryBuffer};
+use crate::kernels::ROW_ALIGN;
+
+/// The words that a query of a model of dimension `dim` takes: [`Model::query_words`](crate::Model::query_words) where a
+/// program is compiled.
+pub const fn query_words(dim: usize) -> usize {
+    (size_of::<QueryBuffer<0>>() + dim.next_multiple_of(ROW_ALIGN) * size_of::<i16>()) / size_of::<u32>()
+}
+
+impl Query {
+    /// Memory of `query_words(stride)` words as a query of so many columns, padding included, without a value; `None` if
+    /// there are fewer.
+    pub(crate) fn of_stride(words: &mut [u32], stride: usize) -> Option<&mut Self> {
+        let words = words.get_mut(..query_words(stride))?;
+        words.fill(0);
+        let start = words.as_mut_ptr();
+        // SAFETY: a `Query` is laid out as in C and aligned to a word, so that one without columns is the start of any
+        // other, and its columns follow it without a gap: `query_words` is the sum of both. The words are borrowed as long
+        // as the query is, and all of its fields are integers and floats, for which any bits are a value.
+        unsafe {
+            start.cast::<QueryBuffer<0>>().write(QueryBuffer::empty());
+            Some(&mut *(ptr::slice_from_raw_parts_mut(start.cast::<i16>(), stride) as *mut Self))
+        }
+    }
+}
