@@ -35,8 +35,8 @@ impl<'m> Classifier<'m> {
         Self { model, budget }.with_budget(budget)
     }
 
-    /// The same with another budget. The stored intervals were measured with the stored one: a smaller budget makes
-    /// errors larger than they say. A larger one can use more memory: [`Model::scratch_words_for`] says how much.
+    /// The same with another budget. The stored intervals were measured with the stored one: with a smaller budget an
+    /// answer has none. A larger one can use more memory: [`Model::scratch_words_for`] says how much.
     ///
     /// # Errors
     /// [`Error::Budget`] if the cap is not enough for a class, with [`Model::least_cap`].
@@ -99,7 +99,10 @@ impl<'m> Classifier<'m> {
             z.add_sum(&fields.far);
             z
         });
-        let prediction = Prediction::estimated(&list, z, &fields, &self.model, query);
+        // The intervals were measured with the stored budget: with less, errors are larger than they say.
+        let stored = settings.budget;
+        let is_measured = self.budget.cap >= stored.cap && self.budget.epsilon <= stored.epsilon;
+        let prediction = Prediction::estimated(&list, z, &fields, is_measured.then_some((&self.model, query)));
         debug!("{} row-equivalents; {} of Z predicted", prediction.work.row_equivalents(), prediction.far_share);
         Ok(prediction)
     }

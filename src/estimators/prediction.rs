@@ -45,19 +45,20 @@ impl<const K: usize> Prediction<K> {
         Self { top: ranked(top, &z), work, far_share: 0.0, trusted, z, frontier_words: 0, overflowed: false }
     }
 
+    /// `measured` are model and query, unless the search had less of a budget than what was measured.
     pub(crate) fn estimated(
         top: &[Candidate],
         z: LogSum,
         fields: &NearAndFar,
-        model: &Model<'_>,
-        query: &Query,
+        measured: Option<(&Model<'_>, &Query)>,
     ) -> Self {
         let far_share = z.share_of_sum(&fields.far);
         Self {
             top: ranked(top, &z),
             work: fields.work,
             far_share,
-            trusted: Trusted::of(model, query, z.ln(), Some(far_share)),
+            trusted: measured
+                .map_or(Trusted::default(), |(model, query)| Trusted::of(model, query, z.ln(), Some(far_share))),
             z,
             frontier_words: fields.frontier_words as u32,
             overflowed: fields.overflowed,
