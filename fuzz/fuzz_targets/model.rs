@@ -73,7 +73,7 @@ fn ask(model: &Model<'_>, choice: u32) {
 fn all_estimators(model: &Model<'_>, query: &Query) {
     let answer = exact::<4>(model, query);
     assert!(answer.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
-    let _ = (answer.log_z(), answer.interval(0.5), answer.probability(model, query, 1));
+    let _ = (answer.log_z(), answer.interval(0), answer.is_familiar(), answer.probability(model, query, 1));
     let _ = classify(model, query, &mut Roomy::new());
     let _ = classify(model, query, &mut Narrow::new());
     for cap in [1, 7, 64, N as u32, u32::MAX] {
@@ -97,6 +97,7 @@ fn classify<const ROOM: usize>(
         if let Ok(found) = classifier.classify::<4, _, ROOM>(query, scratch) {
             assert!(found.work.row_equivalents() <= cap, "{:?} of {cap}", found.work);
             assert!(found.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
+            let _ = ([0, 3, 9].map(|place| found.interval(place)), found.is_familiar(), found.is_rejected());
         }
         if let Ok(drawn) = classifier.sample(query, scratch, &mut rng) {
             assert!(drawn.work.row_equivalents() <= cap, "{:?} of {cap}", drawn.work);
