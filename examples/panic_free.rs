@@ -44,6 +44,7 @@ fn answers_agree() -> Result<bool, Error> {
     };
     let (low, high) = estimated.interval(0).or(exact.interval(0)).unwrap_or((0.0, 1.0));
     black_box((estimated.is_familiar(), estimated.is_rejected()));
+    black_box((estimated.is_familiar(), estimated.is_rejected(), exact.interval(1)));
     black_box((estimated.log_z(), estimated.energy(), estimated.frontier_words(), estimated.work.row_equivalents()));
     estimators_answer(&model, &query)?;
     let _ = black_box(certainties(&classifier, &query));
@@ -116,7 +117,13 @@ fn look_at(model: &Model<'_>, query: &QueryBuffer<DIM>) {
     let at = black_box(7);
     black_box((model.len(), model.dim(), model.scale_exponent(), model.row_scale(at), model.max_norm()));
     black_box((model.largest_row(), model.class_of_row(at), model.row_of_class(at), model.sections().count()));
-    black_box((model.settings(), model.measured(), model.names().map(Names::len), Section::Rows.kind()));
+    black_box((
+        model.input_scale(),
+        model.settings(),
+        model.measured(),
+        model.names().map(Names::len),
+        Section::Rows.kind(),
+    ));
     if let Some(table) = model.fmbe() {
         black_box((table.kind(), table.features(), table.seed()));
     }
