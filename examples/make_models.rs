@@ -17,7 +17,7 @@ use std::path::Path;
 
 use support::cases::{self, Answer, Case};
 use zhat::host::build::{Plan, Targets, build};
-use zhat::host::import::{output_layer, with_input_scale};
+use zhat::host::import::{InputScale, output_layer, with_input_scale};
 use zhat::host::io::{ReadOptions, TensorValues, read_matrix, read_tensor};
 use zhat::host::make::{Request, make};
 use zhat::host::{Kind, Layer, flat_model, with_fmbe};
@@ -60,6 +60,8 @@ fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
     let layer = Layer::generate(20, 6, 4);
     let flat = flat_model(&layer.weights, &layer.biases)?;
     keep("fuzz/seeds/model/flat.zhat", &flat, check)?;
+    let input = InputScale { scale: 0.02, zero_point: -3 };
+    keep("fuzz/seeds/model/input_scale.zhat", &with_input_scale(&flat, input)?, check)?;
     for (name, kind) in
         [("maclaurin", FmbeKind::Maclaurin), ("centred", FmbeKind::Centred), ("positive", FmbeKind::Positive)]
     {

@@ -133,7 +133,13 @@ fn look_at(model: &Model<'_>) {
         model.query_words(),
     ));
     black_box((model.largest_row(), model.class_of_row(at), model.row_of_class(at), model.sections().count()));
-    black_box((model.settings(), model.measured(), model.names().map(Names::len), Section::Rows.kind()));
+    black_box((
+        model.input_scale(),
+        model.settings(),
+        model.measured(),
+        model.names().map(Names::len),
+        Section::Rows.kind(),
+    ));
     if let Some(table) = model.fmbe() {
         black_box((table.kind(), table.features(), table.seed()));
     }

@@ -94,7 +94,7 @@ fn the_answers_are_those_of_rust_to_the_bit() {
     let mut scratch = Scratch::<{ zhat::scratch_words(N, ROOM) }>::new();
     for values in queries().take(if cfg!(miri) { 1 } else { usize::MAX }) {
         let query = QueryBuffer::<D>::new(classifier.model(), &values).expect("a valid query");
-        for cap in [0, 32, 150, 5000] {
+        for cap in [0, 64, 150, 5000] {
             let budget = classifier.budget().with_cap(cap);
             let asked = if cap == 0 { classifier } else { classifier.with_budget(budget).expect("enough") };
             let truth = as_c(&asked.classify::<TOP>(&query, &mut scratch).expect("memory"));

@@ -72,7 +72,11 @@ fn the_best_class_is_that_of_the_kernel_of_tensorflow_lite_for_all_inputs() {
             let answer = exact::<1>(&model, &QueryBuffer::<8>::new(&model, &query).unwrap());
             // The kernel's scores are int8: several classes may be the best.
             let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            assert_eq!(scores[answer.expect("a query of the model").top[0].class as usize], most, "{name}: {activations:?}");
+            assert_eq!(
+                scores[answer.expect("a query of the model").top[0].class as usize],
+                most,
+                "{name}: {activations:?}"
+            );
         }
     }
 }

@@ -34,7 +34,7 @@ fn file(span: [u32; 4], exponent: i32) -> Vec<u64> {
     file.required(Section::NodeSpreads, &vec![[9u16; 3]; NODES]);
     file.required(Section::NodeGains, &vec![0i16; NODES]);
     file.optional(Section::NodeBounds, &vec![[0u16; 5]; NODES]);
-    let mut settings = [0u32; 16];
+    let mut settings = [0u32; 8];
     settings[0] = 1_000;
     settings[4] = 1.0_f32.to_bits();
     file.required(Section::Settings, &settings);

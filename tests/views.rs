@@ -7,10 +7,10 @@ static FLAT: &[u8] = include_model!("../fuzz/seeds/model/flat.zhat");
 static INDEXED: &[u8] = include_model!("../fuzz/seeds/model/indexed.zhat");
 
 /// Room for either file.
-type Bytes = Aligned<[u8; 8192]>;
+type Bytes = Aligned<[u8; 16384]>;
 
 fn copy(file: &[u8]) -> Box<Bytes> {
-    let mut bytes = Box::new(Aligned([0; 8192]));
+    let mut bytes = Box::new(Aligned([0; 16384]));
     bytes.0[..file.len()].copy_from_slice(file);
     bytes
 }

@@ -95,6 +95,7 @@ fn classify(model: &Model<'_>, query: &Query, scratch: &mut [u32]) -> Result<(),
         if let Ok(found) = classifier.classify::<4>(query, scratch) {
             assert!(found.work.row_equivalents() <= cap, "{:?} of {cap}", found.work);
             assert!(found.top.iter().all(|best| (0.0..=1.0).contains(&best.p)));
+            let _ = ([0, 3, 9].map(|place| found.interval(place)), found.is_familiar(), found.is_rejected());
         }
         if let Ok(drawn) = classifier.sample(query, scratch, &mut rng) {
             assert!(drawn.work.row_equivalents() <= cap, "{:?} of {cap}", drawn.work);

@@ -86,8 +86,10 @@ fn text(found: &Agreement) -> String {
         count => percent(found.covered as f32 / count as f32),
     };
     let (familiar, queries) = (found.with_interval, found.queries);
-    let _ =
-        writeln!(text, "coverage      {covered} of the network's p inside the 95 % interval; {familiar} of {queries} have one");
+    let _ = writeln!(
+        text,
+        "coverage      {covered} of the network's p inside the 95 % interval; {familiar} of {queries} have one"
+    );
     let (mean, most) = (percent(found.work_mean as f32), percent(found.work_max as f32));
     let _ = writeln!(text, "work          {mean} of all rows mean, {most} at most");
     if let (Some(network), Some(model)) = (found.network_right, found.model_right) {

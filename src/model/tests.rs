@@ -228,7 +228,8 @@ fn words_that_must_be_zero_are_zero() {
     let features = crate::include_model!("../../fuzz/seeds/model/maclaurin.zhat");
     let content = |section: Section| Error::SectionContent(section.kind());
     for (file, section, reserved, expected) in [
-        (indexed, Section::Settings, 12..16, content(Section::Settings)),
+        (indexed, Section::Settings, 7..8, content(Section::Settings)),
+        (indexed, Section::Trust, 21..24, content(Section::Trust)),
         (indexed, Section::TreeInfo, 5..8, content(Section::TreeInfo)),
         (features, Section::Fmbe, 6..8, Error::SectionLength(Section::Fmbe.kind())),
     ] {

@@ -23,7 +23,7 @@ impl Descent {
     /// For the nodes of a tree in their order, of which the first `top` have none above them. Of the nodes of a damaged tree
     /// the numbers may be wrong.
     #[cold]
-    pub(super) fn worst(spans: impl Iterator<Item = Span>, top: usize) -> Self {
+    pub(crate) fn worst(spans: impl Iterator<Item = Span>, top: usize) -> Self {
         let mut worst = Self::default();
         // Where the level ends and the next one ends as far as it is known, and the largest family of the level.
         let (mut end, mut next_end, mut largest) = (top, top, 0);

@@ -206,8 +206,7 @@ fn a_useless_model_says_so_everywhere() {
     let weights = read(&files.path("weights.npy"));
     let large = Matrix::new(weights.data().iter().map(|w| w * 20.0).collect(), D).unwrap();
     write_npy(files.path("large.npy"), &large).unwrap();
-    let line =
-        "build --weights large.npy --queries calibration.npy --work 3% --cap 3% --branching 8 --leaf 8 -o m.zhat";
+    let line = "build --weights large.npy --queries calibration.npy --work 10% --cap 10% --branching 4 --leaf 4 --links 0 -o m.zhat";
     let text = files.run(line);
     let useless = |text: &str| text.contains("probabilities are not usable") && text.contains("of the queries only");
     assert!(text.contains("warning: Z is off by") && useless(&text), "{text}");

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::kmeans;
 use crate::host::Matrix;
-use crate::tree::Span;
+use crate::tree::{Descent, Span};
 
 /// A tree over points: the order of the rows, and the nodes, each family behind the ones before it.
 #[derive(Clone, Debug)]
@@ -46,15 +46,9 @@ impl Hierarchy {
         Self::place(&levels)
     }
 
-    /// The least cap of a search that is sure to score a row: the top, and the costliest way from there down to a leaf.
+    /// The least cap of a search that is sure to score a row, as a search sees it.
     pub fn least_cap(&self) -> usize {
-        let mut below = vec![0; self.spans.len()];
-        // Children come behind their parents.
-        for (node, span) in self.spans.iter().enumerate().rev() {
-            let children = &below[span.first_child..span.first_child + span.children];
-            below[node] = if span.is_leaf() { span.rows } else { span.children + children.iter().max().unwrap_or(&0) };
-        }
-        self.top + below[..self.top].iter().max().unwrap_or(&0)
+        self.top + Descent::worst(self.spans.iter().copied(), self.top).cost as usize
     }
 
     /// Numbers the nodes breadth first, and the rows so that those of each node are consecutive.

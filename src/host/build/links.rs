@@ -120,7 +120,7 @@ fn largest(values: &[f32], count: usize) -> Vec<u32> {
     let mut best: Vec<u32> = Vec::with_capacity(count + 1);
     let mut threshold = f32::NEG_INFINITY;
     for (place, &value) in values.iter().enumerate() {
-        if best.len() < count || value > threshold {
+        if count > 0 && (best.len() < count || value > threshold) {
             let at = best.partition_point(|&other| values[other as usize] >= value);
             best.insert(at, place as u32);
             best.truncate(count);

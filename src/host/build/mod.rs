@@ -119,8 +119,8 @@ pub fn build(
     let source = Source::new(weights, biases, calibration);
     let parts = Parts::new(weights, calibration, targets.seed);
     let builder = Builder { source: &source, parts: &parts, like: calibration.unwrap_or(&parts.tune), targets };
-    let searched =
-        if weights.rows() <= TINY { Err(NoIndex::Cheaper) } else { builder.search(calibration, progress)? };
+    let is_tiny = weights.rows() <= TINY && !targets.always_index;
+    let searched = if is_tiny { Err(NoIndex::Cheaper) } else { builder.search(calibration, progress)? };
     progress(Stage::Finish);
     let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.rows.biases_in_nats()));
     let (model, index, trials) = match searched {
@@ -217,7 +217,7 @@ impl Builder<'_> {
         };
         let stride = self.source.rows.dim.next_multiple_of(crate::kernels::ROW_ALIGN);
         let searching = cost::search_instructions(f64::from(best.result.work) * rows as f64, stride);
-        if searching >= cost::exact_instructions(rows, stride) {
+        if searching >= cost::exact_instructions(rows, stride) && !self.targets.always_index {
             return Ok(Err(NoIndex::Cheaper));
         }
         Ok(Ok((best, trials)))

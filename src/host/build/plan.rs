@@ -57,6 +57,8 @@ pub struct Targets {
     pub cap: f32,
     /// The share of calibration queries that may be taken for none of the classes.
     pub reject: f32,
+    /// Whether there is to be an index even where scoring all rows is cheaper: to compare methods that need one.
+    pub always_index: bool,
     /// The seed of everything that is random.
     pub seed: u64,
     /// The plans to try; a built-in list if there are none.
@@ -65,7 +67,7 @@ pub struct Targets {
 
 impl Default for Targets {
     fn default() -> Self {
-        Self { work: 0.04, cap: 0.16, reject: 0.01, seed: 1, plans: Vec::new() }
+        Self { work: 0.04, cap: 0.16, reject: 0.01, always_index: false, seed: 1, plans: Vec::new() }
     }
 }
 

@@ -67,6 +67,12 @@ pub struct Learned {
 }
 
 impl Learned {
+    /// The share that holds for classes that were left out.
+    #[cfg(test)]
+    pub fn share(&self) -> f32 {
+        self.holds
+    }
+
     /// Moves a prediction.
     pub fn correct(&self, node: &mut NodeFit, correction: Correction) {
         let share = match correction {

@@ -4,6 +4,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::hierarchy::Hierarchy;
 use super::metric::Metric;
+use super::predict::Learned;
 use super::*;
 use crate::host::quantise::{Compensation, QuantisedRows};
 
@@ -118,13 +119,20 @@ fn what_queries_teach_holds_for_other_queries() {
 #[test]
 fn few_queries_in_many_dimensions_teach_little_and_are_shrunk() {
     let (weights, biases, queries) = layer(600, 120, 200);
-    let error = |correction| error_of(&weights, &biases, &queries, correction);
-    let (full, shrunk) = (error(Correction::Full), error(Correction::Shrunk));
-    assert!(shrunk < full, "{shrunk} {full}");
+    let source = Source::new(&weights, &biases, Some(&queries));
+    let parts = Parts::new(&weights, Some(&queries), 1);
+    let grown = Grown::new(&source, &Plan { branching: 8, ..Plan::TAUGHT }, &queries, 1);
+    let shares = |queries: &Matrix| -> f32 {
+        let learned = grown.learn(&Taught::new(&source, queries, 1)).expect("enough queries");
+        learned.iter().map(Learned::share).sum::<f32>() / learned.len() as f32
+    };
+    let few = shares(parts.learn.as_ref().expect("enough queries"));
+    let many = shares(&layer(600, 120, 4000).2);
+    assert!(few < many - 0.1, "{few} {many}");
 }
 
 #[test]
-fn the_least_cap_is_the_costliest_way_down() {
+fn the_least_cap_is_enough_for_the_costliest_way_down() {
     let (weights, _, _) = layer(1000, 7, 1);
     let hierarchy = Hierarchy::build(&weights, 8, 16, 5);
     let mut worst = 0;
@@ -135,7 +143,7 @@ fn the_least_cap_is_the_costliest_way_down() {
         let way: usize = hierarchy.spans.iter().filter(above).map(|span| span.children).sum();
         worst = worst.max(way + leaf.rows);
     }
-    assert_eq!(hierarchy.least_cap(), hierarchy.top + worst);
+    assert!(hierarchy.least_cap() >= hierarchy.top + worst);
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let wave = |n: usize| (0..n).map(|i| (i as f32 * 0.7).sin()).collect::<Vec<f32>>();
-//! # let (weights, biases) = (Matrix::new(wave(4000), 8).unwrap(), vec![0.0; 500]);
+//! # let (weights, biases) = (Matrix::new(wave(16_000), 8).unwrap(), vec![0.0; 2000]);
 //! # let queries = Matrix::new(wave(160), 8).unwrap();
 //! let built = build(&weights, &biases, None, &Targets::default(), &mut |_| {})?;
 //! let layer = FloatLayer { weights: &weights, biases: &biases, temperature: 1.0 };

@@ -42,7 +42,7 @@ pub fn read_tensor(path: impl AsRef<Path>) -> Result<Tensor, ReadError> {
     })
 }
 
-fn read<R: Read>(npy: Npy<R>) -> Result<Tensor, Problem> {
+pub(super) fn read<R: Read>(npy: Npy<R>) -> Result<Tensor, Problem> {
     let shape = npy.header.shape().to_vec();
     if npy.header.order() == Order::Fortran && shape.len() > 1 {
         let why = "is in Fortran order: save it with np.save(name, np.ascontiguousarray(x))";

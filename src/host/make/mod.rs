@@ -234,16 +234,19 @@ impl Maker<'_> {
         limit: f32,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
-        let Ok(Chosen { plan, .. }) = built.index else {
+        let plans = match built.index {
+            Ok(Chosen { plan, .. }) => vec![plan],
+            // More work may be enough for a search.
+            Err(NoIndex::Work { .. }) => targets.plans.clone(),
             // All rows are scored: there is no error.
-            return Ok(built);
+            Err(_) => return Ok(built),
         };
         let work = |step: usize| (LEAST_WORK * 2.0_f32.powf(step as f32 / 2.0)).min(1.0);
         let error = |built: &Built| built.index.as_ref().map_or(0.0, |chosen| chosen.expected.error);
         let ratio = (targets.cap / targets.work).max(1.0);
         let mut tries = |step: usize| {
             let work = work(step);
-            let targets = Targets { work, cap: (work * ratio).min(1.0), plans: vec![plan], ..targets.clone() };
+            let targets = Targets { work, cap: (work * ratio).min(1.0), plans: plans.clone(), ..targets.clone() };
             self.build(&targets, &mut |stage| progress(Step::Work(work, stage)))
         };
         let (mut low, mut high) = (0, STEPS);
@@ -251,6 +254,7 @@ impl Maker<'_> {
         while low < high {
             let middle = (low + high) / 2;
             match tries(middle) {
+                Ok(Built { index: Err(NoIndex::Work { .. }), .. }) => low = middle + 1,
                 Ok(tried) if error(&tried) <= limit => {
                     high = middle;
                     best = Some(tried);

@@ -96,7 +96,9 @@ pub fn table4(
         return Err(ReproduceError::Setting("at least one seed is needed".into()));
     }
     tick(Step { what: "building the index", done: 0, of: 1 });
-    let targets = Targets { work: TUNED_FOR, cap: TUNED_FOR, ..Targets::default() };
+    // Of few words more, or there is no search.
+    let work = TUNED_FOR.max(super::vectors::LEAST_ROWS / layer.rows.rows() as f32).min(1.0);
+    let targets = Targets { work, cap: work, always_index: true, ..Targets::default() };
     let file = build(&layer.rows, &layer.biases, Some(&layer.calibration), &targets, &mut |_| {})?.model;
     let model = file.model();
     let asked = all(&model);

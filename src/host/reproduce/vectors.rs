@@ -17,6 +17,8 @@ use crate::model::ModelBuf;
 const PLAN: Plan = Plan { blend: 0.25, branching: 16, ..Plan::TAUGHT };
 /// The work that it is tuned for, as a share of N.
 pub const TUNED_FOR: f32 = 0.02;
+/// Row-equivalents that any search takes.
+pub const LEAST_ROWS: f32 = 120.0;
 /// The most vectors that it is tuned on.
 const CALIBRATION: usize = 5000;
 
@@ -91,7 +93,9 @@ impl Vectors {
     /// [`ReproduceError::Build`].
     pub fn model(&self, seed: u64) -> Result<ModelBuf, ReproduceError> {
         let biases = vec![0.0; self.rows.rows()];
-        let targets = Targets { work: TUNED_FOR, cap: TUNED_FOR, seed, plans: vec![PLAN], ..Targets::default() };
+        // Of few vectors more, or there is no search.
+        let work = TUNED_FOR.max(LEAST_ROWS / self.rows.rows() as f32).min(1.0);
+        let targets = Targets { work, cap: work, always_index: true, seed, plans: vec![PLAN], ..Targets::default() };
         Ok(build(&self.rows, &biases, Some(&self.calibration()), &targets, &mut |_| {})?.model)
     }
 }

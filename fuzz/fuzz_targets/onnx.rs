@@ -1,0 +1,14 @@
+//! Arbitrary bytes as an ONNX network: its output layer and what is left without it, or an error.
+#![no_main]
+
+use zhat::host::import::Onnx;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    // In a folder that is not there: no file is read besides.
+    if let Ok(network) = Onnx::from_bytes("none/network.onnx", bytes.to_vec()) {
+        for name in [None, Some("logits")] {
+            let _ = network.layer(name);
+            let _ = network.split(name);
+        }
+    }
+});
