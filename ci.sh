@@ -449,8 +449,8 @@ flash_by_part() {
         [ "$part" != nothing ] || base=$total
         printf '%-10s  %6d bytes of flash, %6d of them code of zhat\n' "$part" $((total - base)) "$own"
         case $part in
-        exact) [ "$own" -le $((12 * 1024)) ] || die "the exact path is over 12 KiB of code" ;;
-        classifier) [ "$((total - base))" -le $((28 * 1024)) ] || die "the classifier is over 28 KiB of flash" ;;
+        exact) [ "$own" -le $((16 * 1024)) ] || die "the exact path is over 16 KiB of code" ;;
+        classifier) [ "$((total - base))" -le $((36 * 1024)) ] || die "the classifier is over 36 KiB of flash" ;;
         esac
     done
 }

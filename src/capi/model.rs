@@ -7,7 +7,7 @@ use super::{ZhatError, pointers};
 use crate::model::Model;
 
 /// Words of a pointer's size that an open model takes up.
-pub const ZHAT_MODEL_WORDS: usize = 88;
+pub const ZHAT_MODEL_WORDS: usize = 112;
 
 /// What says that a model was opened, beside memory that starts as zeros.
 const OPEN: usize = 0x7a68_6174;

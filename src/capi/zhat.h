@@ -26,7 +26,7 @@
 
 
 // Words of a pointer's size that an open model takes up.
-#define ZHAT_MODEL_WORDS 88
+#define ZHAT_MODEL_WORDS 112
 
 // The most classes that a call returns.
 #define ZHAT_MAX_TOP 16

@@ -73,10 +73,10 @@ pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
 pub use settings::Settings;
-#[cfg(feature = "std")]
-pub(crate) use trust::LEAST_FAR_SHARE;
 pub use trust::Trust;
-pub(crate) use trust::{growth, unit};
+pub(crate) use trust::unit;
+#[cfg(feature = "std")]
+pub(crate) use trust::{LEAST_FAR_SHARE, growth};
 pub use view::Model;
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};
