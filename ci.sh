@@ -5,6 +5,7 @@
 #   ./ci.sh host    format, lints, tests, documentation and examples on this machine
 #   ./ci.sh qemu    builds for bare targets, and the examples on Cortex-M boards in QEMU
 #   ./ci.sh device  the part of qemu that measures: flash by part, and instructions for layers of several sizes
+#   ./ci.sh network  the commands of src/guide/from_your_network.md, on a network that is fetched: not part of the others
 #   ./ci.sh fuzz [SECONDS]   every fuzz target from its seeds, for so long each (60)
 #
 #   ZHAT_DEVICE_TOOLCHAIN=rustup|debian   where the bare targets' libraries come from. By default rustup's if it can
@@ -71,7 +72,8 @@ main() {
         device
         ;;
     fuzz) fuzz "${2:-60}" ;;
-    *) die "usage: ./ci.sh [host|qemu|device|fuzz [SECONDS]]" ;;
+    network) from_your_network ;;
+    *) die "usage: ./ci.sh [host|qemu|device|network|fuzz [SECONDS]]" ;;
     esac
 }
 
@@ -87,7 +89,6 @@ host() {
     step "models are what makes them" models_are_current
     step "every example is run" examples_are_listed
     for_each_example host_example
-    from_your_network
     miri
 }
 
