@@ -1,5 +1,5 @@
 //! Every kernel on this processor gives the integers of a plain 64-bit loop, modulo 2^32: all strides, extreme values,
-//! and slices that do not start on a word.
+//! and slices that do not start on a word. Square roots are those of libm.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -7,7 +7,7 @@ mod support;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use support::{entry, say};
-use zhat::internal::{dot, dot_picked, dot_rows, pair, query_slot, weights};
+use zhat::internal::{dot, dot_picked, dot_rows, pair, query_slot, sqrt, weights};
 use zhat::model::Aligned;
 
 const MAX_STRIDE: usize = 300;
@@ -38,7 +38,20 @@ fn run() -> Result<(), &'static str> {
             }
         }
     }
+    roots_agree(&mut random)?;
     say!("{compared} dot products are those of a plain loop; all of them mixed are {mixed:#010x}");
+    Ok(())
+}
+
+/// Whether the square root is libm's to the bit, for random numbers of all kinds.
+fn roots_agree(random: &mut Pcg32) -> Result<(), &'static str> {
+    for _ in 0..10_000 {
+        let x = f32::from_bits(random.next_u32());
+        let (root, truth) = (sqrt(x), libm::sqrtf(x));
+        if root.to_bits() != truth.to_bits() && !(root.is_nan() && truth.is_nan()) {
+            return Err("a square root is not libm's");
+        }
+    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 /// In the body of a loop: a compiler for a device does not copy it four times. That saves flash and, where a loop goes round
 /// a few times only or its copies would not fit the registers, instructions as well.
 #[inline(always)]
-pub(crate) fn keep_small() {
+pub(crate) const fn keep_small() {
     if cfg!(target_os = "none") {
         core::hint::black_box(());
     }

@@ -203,6 +203,70 @@ fn errors_and_intervals_are_what_the_builder_says() {
     }
 }
 
+/// How many of the queries have an interval, and how many of those hold the float layer's p: within the budget, and with all
+/// rows scored.
+fn covered(layer: &Layer, file: &ModelBuf, queries: &Matrix) -> [(usize, usize); 2] {
+    let (model, mut memory) = (file.model(), Memory::new());
+    let classifier = Classifier::new(model).expect("an index");
+    let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+    let truths = evaluate::exact(&float, queries.data(), D, 1);
+    let mut counts = [(0, 0); 2];
+    for (values, truth) in queries.iter().zip(&truths) {
+        let query = QueryBuffer::<D>::new(&model, values).expect("valid");
+        let answers = [classifier.classify::<1>(&query, &mut memory), exact::<1>(&model, &query)];
+        for (answer, (intervals, hold)) in answers.into_iter().zip(&mut counts) {
+            let answer = answer.expect("fits");
+            if let Some((low, high)) = answer.interval(0) {
+                let p = (float.score(answer.top[0].class as usize, values) - truth.log_z).exp();
+                (*intervals, *hold) = (*intervals + 1, *hold + usize::from(low <= p && p <= high));
+            }
+        }
+    }
+    counts
+}
+
+#[test]
+fn queries_unlike_the_calibration_have_an_interval_that_holds_or_none() {
+    let mut random = Random(21);
+    let noise: Vec<Vec<f32>> = (0..200).map(|_| (0..D).map(|_| random.bell()).collect()).collect();
+    for Built { layer, file, .. } in models().iter().filter(|built| built.calibrated) {
+        let norm = |values: &[f32]| values.iter().map(|x| x * x).sum::<f32>().sqrt();
+        let like = noise.iter().zip(layer.queries.iter()).flat_map(|(noise, query)| {
+            let factor = norm(query) / norm(noise);
+            noise.iter().map(move |x| x * factor)
+        });
+        let mut sets = vec![Matrix::new(like.collect(), D).expect("whole rows")];
+        for factor in [0.5, 1.5, 2.0] {
+            let scaled = layer.queries.data().iter().map(|x| x * factor).collect();
+            sets.push(Matrix::new(scaled, D).expect("whole rows"));
+        }
+        for (set, queries) in sets.iter().enumerate() {
+            for (intervals, hold) in covered(layer, file, queries) {
+                // Of so few there may be three more that do not hold.
+                assert!((hold + 3) * 100 >= intervals * 90, "set {set}: {hold} of {intervals}");
+            }
+        }
+    }
+}
+
+#[test]
+fn activations_with_a_mean_are_told_from_those_turned_round() {
+    let Layer { weights, biases, calibration, queries } = layer(6, 0.4);
+    let shifted = |queries: &Matrix, sign: f32| {
+        let data = queries.data().iter().map(|x| sign * (x + 2.0)).collect();
+        Matrix::new(data, D).expect("whole rows")
+    };
+    let layer = Layer { calibration: shifted(&calibration, 1.0), queries: shifted(&queries, 1.0), weights, biases };
+    let built = build(&layer.weights, &layer.biases, Some(&layer.calibration), &targets(0.2, 0.4), &mut |_| ());
+    let file = built.expect("builds").model;
+    for (intervals, _) in covered(&layer, &file, &layer.queries) {
+        assert!(intervals >= 185, "{intervals} of 200 are familiar");
+    }
+    for (intervals, _) in covered(&layer, &file, &shifted(&layer.queries, -1.0)) {
+        assert_eq!(intervals, 0);
+    }
+}
+
 #[test]
 fn same_input_and_seed_give_the_same_file_on_any_number_of_threads() {
     let layer = layer(5, 0.5);

@@ -7,12 +7,11 @@
 
 use super::{Estimate, z_of_zero_query};
 use crate::Error;
-use crate::hint::keep_small;
 use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
 use crate::rows::Query;
 pub(crate) use crate::search::SearchResult;
-use crate::search::{Buffers, FAMILY, Offer, SumsOnly, Work, best_first, priority_of};
+use crate::search::{Buffers, Offer, SumsOnly, Work, best_first, priority_of};
 use crate::tree::Tree;
 
 /// Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
@@ -69,25 +68,10 @@ pub(crate) fn fields(
 /// Σ over the unopened nodes.
 pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2) -> LogSum {
     let mut far = LogSum::new();
-    if found.frontier.is_empty() {
-        return far;
-    }
-    // Of several families, as they fit: many terms at once are cheaper.
-    let mut masses = [0; FAMILY];
-    let mut filled = 0;
     for (first, words) in found.frontier.families() {
-        if filled + words.len() > FAMILY {
-            far.add_all(masses.get(..filled).unwrap_or(&[]));
-            filled = 0;
-        }
-        let places = masses.get_mut(filled..).unwrap_or(&mut []);
         // A node that was opened has a mass of next to nothing here, since its priority is gone.
-        for ((mass, &word), gain) in places.iter_mut().zip(words).zip(tree.gains_from(first)) {
-            keep_small();
-            *mass = priority_of(word as i32).saturating_sub(gain).saturating_add(factor).to_bits();
-        }
-        filled += words.len();
+        let masses = words.iter().zip(tree.gains_from(first));
+        far.add_few(masses.map(|(&word, gain)| priority_of(word as i32).saturating_sub(gain).saturating_add(factor)));
     }
-    far.add_all(masses.get(..filled).unwrap_or(&[]));
-    far
+    if far.is_dust() { LogSum::new() } else { far }
 }

@@ -5,7 +5,9 @@ use heapless::Vec;
 use super::moments::NearAndFar;
 use crate::Error;
 use crate::math::{Log2, LogSum, float};
-use crate::model::{Model, unit};
+#[cfg(feature = "std")]
+use crate::model::NUMBERS;
+use crate::model::{Model, numbers, unit};
 use crate::rows::Query;
 use crate::search::{Candidate, Work};
 
@@ -41,8 +43,9 @@ pub struct Prediction<const K: usize> {
 
 impl<const K: usize> Prediction<K> {
     pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work, model: &Model<'_>, query: &Query) -> Self {
-        let trusted = Trusted::of(model, query, z.ln(), None);
-        Self { top: ranked(top, &z), work, far_share: 0.0, trusted, z, frontier_words: 0, overflowed: false }
+        let top = ranked(top, &z);
+        let trusted = Trusted::of(model, query, &z, Some(all_but_best(&top)), 0.0);
+        Self { top, work, far_share: 0.0, trusted, z, frontier_words: 0, overflowed: false }
     }
 
     /// `measured` are model and query, unless the search had less of a budget than what was measured.
@@ -58,7 +61,7 @@ impl<const K: usize> Prediction<K> {
             work: fields.work,
             far_share,
             trusted: measured
-                .map_or(Trusted::default(), |(model, query)| Trusted::of(model, query, z.ln(), Some(far_share))),
+                .map_or(Trusted::default(), |(model, query)| Trusted::of(model, query, &z, None, far_share)),
             z,
             frontier_words: fields.frontier_words as u32,
             overflowed: fields.overflowed,
@@ -68,6 +71,13 @@ impl<const K: usize> Prediction<K> {
     /// ln Z.
     pub fn log_z(&self) -> f32 {
         self.z.ln()
+    }
+
+    /// What tells whether a query of this norm and likeness is familiar.
+    #[cfg(feature = "std")]
+    pub(crate) fn numbers(&self, norm: f32, likeness: f32, is_exact: bool) -> [f32; NUMBERS] {
+        let share = if is_exact { all_but_best(&self.top) } else { self.far_share };
+        numbers(norm, self.z.rough_log2(), share, likeness)
     }
 
     /// −ln Z: large where the input is like nothing the layer was trained on.
@@ -81,9 +91,11 @@ impl<const K: usize> Prediction<K> {
     /// queries that are like those of the calibration: rounding and estimate are both allowed for. `None` if the model was
     /// built with too few queries to tell, if the query is not familiar, or if the list has no such place.
     pub fn interval(&self, place: usize) -> Option<(f32, f32)> {
-        let scales = self.trusted.scales?;
+        let Trusted { is_familiar: Some(true), scales: [first, others], .. } = self.trusted else {
+            return None;
+        };
         let p = self.top.get(place)?.p;
-        let scale = if place == 0 { scales[0] } else { scales[1] };
+        let scale = if place == 0 { first } else { others };
         let factor = float::exp(scale * unit(self.far_share, p));
         Some((p / factor, (p * factor).min(1.0)))
     }
@@ -97,7 +109,7 @@ impl<const K: usize> Prediction<K> {
     /// Whether the energy of the query is above the stored threshold, as that of an input that is none of the classes would
     /// be; `None` if the model has no threshold.
     pub fn is_rejected(&self) -> Option<bool> {
-        self.trusted.is_rejected
+        self.trusted.is_familiar.map(|_| self.energy() > self.trusted.reject_energy)
     }
 
     /// Words for nodes that the search used.
@@ -122,29 +134,36 @@ impl<const K: usize> Prediction<K> {
     }
 }
 
-/// What the model's calibration says about an answer.
+/// What the model's calibration says about an answer: nothing but `None` where it can't tell.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Trusted {
     is_familiar: Option<bool>,
-    is_rejected: Option<bool>,
+    reject_energy: f32,
     /// What the unit of an error is multiplied with for the margin of the first class, and of the others.
-    scales: Option<[f32; 2]>,
+    scales: [f32; 2],
 }
 
 impl Trusted {
-    /// `far_share` is `None` where all rows were scored.
-    fn of(model: &Model<'_>, query: &Query, log_z: f32, far_share: Option<f32>) -> Self {
-        let Some(trust) = model.trust() else {
+    /// `rest` is all but the best class where all rows were scored.
+    #[inline(never)]
+    fn of(model: &Model<'_>, query: &Query, z: &LogSum, rest: Option<f32>, far_share: f32) -> Self {
+        let Some((judge, likeness)) = model.judge(query, rest.is_some()) else {
             return Self::default();
         };
-        let is_familiar = trust.is_familiar(query.norm(), log_z, far_share);
+        let norm = query.norm();
+        let numbers = numbers(norm, z.rough_log2(), rest.unwrap_or(far_share), likeness);
         Self {
-            is_familiar: Some(is_familiar),
-            is_rejected: Some(-log_z > trust.reject_energy),
-            scales: is_familiar.then(|| trust.scales(query.norm(), far_share.is_none())),
+            is_familiar: Some(judge.is_familiar(norm, &numbers)),
+            reject_energy: judge.reject_energy(),
+            scales: judge.scales(norm),
         }
     }
+}
+
+/// The share of Z that the best class leaves.
+fn all_but_best(top: &[Ranked]) -> f32 {
+    top.first().map_or(1.0, |best| 1.0 - best.p)
 }
 
 fn ranked<const K: usize>(top: &[Candidate], z: &LogSum) -> Vec<Ranked, K> {

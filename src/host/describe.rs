@@ -168,8 +168,8 @@ impl Description {
             measured,
             trust: model.trust().map(|trust| TrustFigures {
                 queries: trust.queries,
-                margins: trust.margins,
-                exact_margins: trust.exact_margins,
+                margins: trust.estimated.margins,
+                exact_margins: trust.exact.margins,
                 norms: trust.norms,
                 reject_energy: trust.reject_energy,
                 reject_rate: trust.reject_rate,

@@ -154,6 +154,12 @@ fn normalised(mut vector: Vec<f64>) -> Vec<f64> {
     vector
 }
 
+/// Directions of length 1, all alike.
+pub(super) fn directions(count: usize, dim: usize, seed: u64) -> impl Iterator<Item = Vec<f32>> {
+    let mut random = Random::new(seed);
+    (0..count).map(move |_| random.direction(dim).into_iter().map(|x| x as f32).collect())
+}
+
 struct Random(Pcg64);
 
 impl Random {

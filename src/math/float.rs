@@ -4,6 +4,7 @@
 use micromath::F32Ext;
 
 use super::log2::log2_fraction;
+pub(crate) use super::sqrt;
 
 /// Natural logarithm, −∞ for what has none. Not from micromath, whose error of a few per mille would be one of Z.
 pub(crate) fn ln(x: f32) -> f32 {
@@ -18,11 +19,6 @@ pub(crate) fn exp(x: f32) -> f32 {
     libm::expf(x)
 }
 
-/// Square root. Exact in both: an FPU has it, and libm's is correctly rounded.
-pub(crate) fn sqrt(x: f32) -> f32 {
-    libm::sqrtf(x)
-}
-
 /// The nearest whole number, halves away from zero. Exact in both.
 pub(crate) fn round(x: f32) -> f32 {
     libm::roundf(x)
@@ -34,6 +30,12 @@ pub(crate) fn log2(x: f32) -> f32 {
     let exponent = (x.to_bits() >> 23) as i32 - 127;
     let fraction = log2_fraction(x.to_bits() << 8 | 1 << 31, BITS);
     ((i64::from(exponent) << BITS) + i64::from(fraction)) as f32 * (1.0 / (1u32 << BITS) as f32)
+}
+
+/// Base-2 logarithm of a positive normal number, within 0.09: right at every power of two, a straight line in between.
+#[inline]
+pub(crate) fn rough_log2(x: f32) -> f32 {
+    x.to_bits() as f32 * (1.0 / (1u32 << 23) as f32) - 127.0
 }
 
 /// 2^`exponent`, zero below f32's normal range and infinity above it.
@@ -54,6 +56,8 @@ mod tests {
         for x in [1e-30_f32, 0.1, 0.999_999_94, 1.0, 1.000_000_1, 1.5, 1.999_999_9, 2.0, 12_345.678, 3e38] {
             let truth = f64::from(x).log2();
             assert!((f64::from(log2(x)) - truth).abs() < 3e-8 + truth.abs() * 6e-8, "{x}: {} {truth}", log2(x));
+            let rough = truth - f64::from(rough_log2(x));
+            assert!((-1e-4..0.09).contains(&rough), "{x}: {rough}");
         }
     }
 }

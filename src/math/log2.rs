@@ -1,21 +1,25 @@
 //! A base-2 logarithm in fixed point: the unit of every score and every predicted mass.
 
 use super::{exp2_fraction, float};
+use crate::hint::keep_small;
 
 /// log₂ of `mantissa`·2⁻³¹, which is in [1, 2), rounded down to at most 26 bits.
 ///
 /// One squaring for each bit, in integers: squaring doubles a logarithm, so whether the square leaves the octave is the
 /// next bit. Each squaring cuts 2⁻³¹, and what it cuts is halved with every bit after it, so the sum of it all stays
 /// below the last bit.
+// Out of line: unrolled, each use would take a kilobyte.
+#[inline(never)]
 pub(super) const fn log2_fraction(mantissa: u32, bits: u32) -> u32 {
-    let mut square = mantissa as u64;
+    let mut mantissa = mantissa;
     let mut fraction = 0;
     let mut done = 0;
     while done < bits {
-        square = (square * square) >> 31;
-        let carry = square >> 32;
-        square >>= carry;
-        fraction = fraction << 1 | carry as u32;
+        keep_small();
+        let square = mantissa as u64 * mantissa as u64;
+        let carry = (square >> 63) as u32;
+        mantissa = (if carry == 1 { square >> 32 } else { square >> 31 }) as u32;
+        fraction = fraction << 1 | carry;
         done += 1;
     }
     fraction

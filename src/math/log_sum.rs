@@ -60,17 +60,23 @@ impl LogSum {
     /// (The same but for rounding: the last of the 63 bits may differ.)
     pub fn add_all(&mut self, terms: &[i32]) {
         for chunk in terms.chunks(Self::CHUNK) {
-            *self = self.with_chunk(chunk);
-            self.renormalise();
+            self.add_few(chunk.iter().map(|&bits| Log2::from_bits(bits)));
         }
+    }
+
+    /// Adds at most [`Self::CHUNK`] terms.
+    #[inline]
+    pub(crate) fn add_few(&mut self, terms: impl Iterator<Item = Log2>) {
+        *self = self.with_chunk(terms);
+        self.renormalise();
     }
 
     /// The sum with up to [`Self::CHUNK`] more terms. By value and by itself, so that all of it is in registers.
     #[inline(never)]
-    fn with_chunk(mut self, terms: &[i32]) -> Self {
+    fn with_chunk(mut self, terms: impl Iterator<Item = Log2>) -> Self {
         let exp2 = Exp2::for_loop();
-        for &bits in terms {
-            self.put(Log2::from_bits(bits), |fraction| exp2.of_fraction(fraction));
+        for term in terms {
+            self.put(term, |fraction| exp2.of_fraction(fraction));
         }
         self
     }
@@ -115,6 +121,12 @@ impl LogSum {
         ((u128::from(random) * u128::from(self.mantissa)) >> 64) < u128::from(aligned)
     }
 
+    /// Whether it holds nothing, or only terms that stand for zero: within 128 of [`Log2::MIN`], further down than scores
+    /// and biases go.
+    pub(crate) fn is_dust(&self) -> bool {
+        self.mantissa == 0 || self.leading().1 < Log2::MIN.floor() + 128
+    }
+
     /// Whether nothing was added, or nothing that could be seen beside the rest.
     pub const fn is_zero(&self) -> bool {
         self.mantissa == 0
@@ -142,6 +154,15 @@ impl LogSum {
         Log2::from_bits((exponent.saturating_mul(1 << Log2::FRACTION_BITS)).saturating_add(fraction as i32))
     }
 
+    /// The base-2 logarithm of the sum, as rough as [`float::rough_log2`]; −∞ if it is empty.
+    pub(crate) fn rough_log2(&self) -> f32 {
+        if self.mantissa == 0 {
+            return f32::NEG_INFINITY;
+        }
+        let (mantissa, exponent) = self.normalised();
+        exponent as f32 + mantissa - 1.0
+    }
+
     /// The share of 2^`term` in the sum, between 0 and 1, to 2⁻²² of itself.
     pub fn share(&self, term: Log2) -> f32 {
         let power = exp2_fraction(term.fraction()) as f32 * (1.0 / (1u32 << 31) as f32);
@@ -158,6 +179,7 @@ impl LogSum {
     }
 
     /// `mantissa`·2^`exponent` over the sum.
+    #[inline(never)]
     fn ratio(&self, mantissa: f32, exponent: i32) -> f32 {
         if self.mantissa == 0 {
             return 0.0;

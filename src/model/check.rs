@@ -37,7 +37,7 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     if model.measured().is_some_and(|measured| !measured.is_sound()) {
         return Err(Error::SectionContent(Section::Measured.kind()));
     }
-    if model.trust().is_some_and(|trust| !trust.is_sound()) {
+    if !model.has_sound_trust() {
         return Err(Error::SectionContent(Section::Trust.kind()));
     }
     if model.has(Section::InputScale) && model.input_scale().is_none() {
@@ -53,6 +53,15 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
 }
 
 /// Out of line, as it is called from many places and never where time counts.
+#[cold]
+#[inline(never)]
+pub(super) fn are_finite(values: &[f32]) -> bool {
+    values.iter().all(|value| {
+        keep_small();
+        value.is_finite()
+    })
+}
+
 #[cold]
 #[inline(never)]
 pub(super) fn are_finite_and_not_negative(values: &[f32]) -> bool {

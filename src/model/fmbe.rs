@@ -13,6 +13,7 @@
 //! | then d | centred only: μ, the mean of the rows weighted by exp(b_i), f32 |
 //! | then d·(d+1)/2 | centred only: their covariance, the lower triangle by rows, f32 |
 
+use super::check::are_finite;
 use crate::math::Log2;
 
 /// Which features a table is of.
@@ -105,7 +106,7 @@ impl<'a> Fmbe<'a> {
     }
 
     pub(super) fn is_sound(&self) -> bool {
-        self.mean.iter().chain(self.covariance).all(|value| value.is_finite())
+        are_finite(self.mean) && are_finite(self.covariance)
     }
 
     /// Bytes that a query reads.

@@ -5,7 +5,7 @@ use crate::kernels;
 use crate::rows::RowFormat;
 
 /// The version of the format that this library reads and writes.
-pub const FORMAT_VERSION: u16 = 3;
+pub const FORMAT_VERSION: u16 = 4;
 
 /// Not text, and broken by whatever changes line ends: as PNG does it.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
@@ -65,11 +65,13 @@ pub enum Section {
     InputScale = 19,
     /// How far answers can be trusted.
     Trust = 20,
+    /// What tells whether a query is like those of the calibration.
+    Likeness = 21,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -90,6 +92,7 @@ impl Section {
         Self::Measured,
         Self::InputScale,
         Self::Trust,
+        Self::Likeness,
     ];
 
     /// The number in the file.
@@ -121,6 +124,7 @@ impl Section {
             Self::Measured => "measured",
             Self::InputScale => "input scale",
             Self::Trust => "trust",
+            Self::Likeness => "likeness",
         }
     }
 
@@ -133,10 +137,15 @@ impl Section {
 #[cold]
 pub(crate) fn checksum(file: &[u8]) -> u32 {
     let mut digest = CRC.digest();
-    for part in [file.get(..CHECKSUM_AT), file.get(CHECKSUM_AT + 4..)] {
-        digest.update(part.unwrap_or(&[]));
-    }
+    update(&mut digest, file.get(..CHECKSUM_AT));
+    update(&mut digest, file.get(CHECKSUM_AT + 4..));
     digest.finalize()
+}
+
+/// Out of line: a length that the compiler knows would have it unroll the loop.
+#[inline(never)]
+fn update(digest: &mut crc::Digest<'_, u32, crc::Table<1>>, part: Option<&[u8]>) {
+    digest.update(part.unwrap_or(&[]));
 }
 
 /// The header's numbers, each in its range, and a section table that lies inside the file.

@@ -39,7 +39,8 @@
 //! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |
 //! | 19 | input scale | 2 × u32, see [`InputScale`] |
-//! | 20 | trust | 24 × u32, see [`Trust`] |
+//! | 20 | trust | 44 × u32, see [`Trust`]; with it comes 21 |
+//! | 21 | likeness | w of [`Trust`], as a row |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
@@ -73,10 +74,10 @@ pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
 pub use settings::Settings;
-pub use trust::Trust;
-pub(crate) use trust::unit;
+pub use trust::{Answers, Trust};
+pub(crate) use trust::{Judge, numbers, unit};
 #[cfg(feature = "std")]
-pub(crate) use trust::{LEAST_FAR_SHARE, growth};
+pub(crate) use trust::{NUMBERS, growth};
 pub use view::Model;
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};

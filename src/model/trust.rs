@@ -5,23 +5,29 @@
 //! the float layer that it was given. The error of ln p is taken in units of
 //!
 //! ```text
-//! (far share + 0.05·(1 − p) + 0.001) · max(1, ‖q‖/n₀)²        n₀ the median norm of the queries
+//! (far share + 0.05·(1 − p) + 0.001) · max(1, ‖q‖/n₀)³        n₀ the median norm of the queries
 //! ```
 //!
 //! because what is off is the far field, and the rounding of everything but the class itself, and both grow with the query.
 //! In these units errors are alike, and one number for the first class and one for the others hold 95 % of them
 //! (split conformal prediction: Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005).
 //!
-//! That holds for queries like those that were measured. Three numbers of an answer tell whether one is: ln ‖q‖, ln Ẑ and
-//! the logarithm of the far share. The squared distance from their mean, in units of their covariance (Mahalanobis), and the
-//! norm itself keep to limits that about 98 % of the calibration queries keep to.
+//! That holds for queries like those that were measured. Four numbers tell whether one is: the logarithms of ‖q‖, of Ẑ and of
+//! what is least known of Ẑ, the far share or, where all rows are scored, all but the best class (in base 2 and rough,
+//! straight between two powers of it); and w·q, with w the linear function that is as near to one as can be for the queries
+//! of the calibration, which are seldom all around zero. The squared distance from their mean, in units of their covariance
+//! (Mahalanobis), and the norm itself keep to limits that about 98 % of the calibration queries keep to.
 
-use super::check::are_finite_and_not_negative;
-use crate::math::float;
+use crate::hint::keep_small;
+use crate::math::float::rough_log2;
+
+/// How many numbers tell whether a query is familiar.
+pub(crate) const NUMBERS: usize = 4;
 
 /// What was measured about the answers of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Trust {
     /// How many queries the intervals were measured on.
     pub queries: u32,
@@ -29,104 +35,173 @@ pub struct Trust {
     pub typical_norm: f32,
     /// The least and the largest norm of a familiar query.
     pub norms: [f32; 2],
-    /// The mean of ln ‖q‖, ln Ẑ and ln(far share + 0.0001).
-    pub centre: [f32; 3],
-    /// What whitens them: the lower triangle of a matrix, row by row.
-    pub whiten: [f32; 6],
-    /// The largest squared distance of a familiar query, by all three numbers, and by the first two where all rows are
-    /// scored.
-    pub distances: [f32; 2],
-    /// The margin of the first class and of all others, in units of the error.
-    pub margins: [f32; 2],
-    /// The same where all rows are scored, and only the rounding is left.
-    pub exact_margins: [f32; 2],
     /// Above this energy, −ln Ẑ, a query is taken for none of the classes.
     pub reject_energy: f32,
     /// The share of the calibration queries that are above it.
     pub reject_rate: f32,
+    /// What one unit of the int8 weights of w is worth.
+    pub likeness_scale: f32,
+    /// Of answers within the stored budget.
+    pub estimated: Answers,
+    /// Of answers that score all rows: only the rounding is left.
+    pub exact: Answers,
 }
 
-/// Added to the far share before its logarithm is taken: less is as good as none.
-pub(crate) const LEAST_FAR_SHARE: f32 = 1e-4;
+/// What was measured about answers of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct Answers {
+    /// The mean of the four numbers.
+    pub centre: [f32; NUMBERS],
+    /// What whitens them: the lower triangle of a matrix, row by row.
+    pub whiten: [f32; NUMBERS * (NUMBERS + 1) / 2],
+    /// The largest squared distance of a familiar query.
+    pub distance: f32,
+    /// The margin of the first class and of all others, in units of the error.
+    pub margins: [f32; 2],
+}
+
+/// Added to a share before its logarithm is taken: less is as good as none.
+const LEAST_SHARE: f32 = 1e-4;
 /// The part of 1 − p, and what is left of an error where all of p is one class.
 const REST: f32 = 0.05;
 const LEAST: f32 = 0.001;
 
 impl Trust {
-    /// Words of the section.
-    pub(super) const WORDS: usize = 24;
+    /// Words of the section: f32, but the first one.
+    pub(super) const WORDS: usize = 44;
 
     /// Words that say something; those behind them are zero.
-    const USED: usize = 21;
+    const USED: usize = Self::OWN + 2 * Answers::WORDS;
 
-    /// Reads the section; `None` if a word that must be zero is not.
-    pub(super) fn from_words(words: &[u32; Self::WORDS]) -> Option<Self> {
-        let float = |at: usize| f32::from_bits(words[at]);
-        let trust = Self {
-            queries: words[0],
-            typical_norm: float(1),
-            norms: [float(2), float(3)],
-            centre: core::array::from_fn(|i| float(4 + i)),
-            whiten: core::array::from_fn(|i| float(7 + i)),
-            distances: [float(13), float(14)],
-            margins: [float(15), float(16)],
-            exact_margins: [float(17), float(18)],
-            reject_energy: float(19),
-            reject_rate: float(20),
-        };
-        (words[Self::USED..] == [0; Self::WORDS - Self::USED]).then_some(trust)
+    /// Words that come before those of the answers.
+    const OWN: usize = 7;
+
+    /// Those of them that may be below zero, a bit each: the energy, and centre and whitening of both kinds.
+    const SIGNED: u64 = 1 << 4 | Answers::SIGNED << Self::OWN | Answers::SIGNED << (Self::OWN + Answers::WORDS);
+
+    pub(super) fn from_words(words: &[f32; Self::WORDS]) -> Self {
+        Self {
+            queries: words[0].to_bits(),
+            typical_norm: words[1],
+            norms: [words[2], words[3]],
+            reject_energy: words[4],
+            reject_rate: words[5],
+            likeness_scale: words[6],
+            estimated: Answers::from_words(words, Self::OWN),
+            exact: Answers::from_words(words, Self::OWN + Answers::WORDS),
+        }
     }
 
     /// The section as the file has it.
     #[cfg(feature = "std")]
-    pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
-        let mut words = [0; Self::WORDS];
-        words[0] = self.queries;
-        let floats = [self.typical_norm].into_iter().chain(self.norms).chain(self.centre).chain(self.whiten);
-        let floats = floats.chain(self.distances).chain(self.margins).chain(self.exact_margins);
-        let floats = floats.chain([self.reject_energy, self.reject_rate]);
-        words[1..].iter_mut().zip(floats).for_each(|(word, float)| *word = float.to_bits());
+    pub(crate) fn to_words(self) -> [f32; Self::WORDS] {
+        let mut words = [0.0; Self::WORDS];
+        let Self { queries, typical_norm, norms, reject_energy, reject_rate, likeness_scale, estimated, exact } = self;
+        let own =
+            [f32::from_bits(queries), typical_norm, norms[0], norms[1], reject_energy, reject_rate, likeness_scale];
+        let floats = own.into_iter().chain(estimated.floats()).chain(exact.floats());
+        words.iter_mut().zip(floats).for_each(|(word, float)| *word = float);
         words
     }
 
-    pub(super) fn is_sound(&self) -> bool {
-        let Self { norms, distances, margins, exact_margins, .. } = self;
-        let signed = self.centre.iter().chain(&self.whiten).chain([&self.reject_energy]);
-        are_finite_and_not_negative(&[self.typical_norm, self.reject_rate])
-            && [norms, distances, margins, exact_margins].into_iter().all(|pair| are_finite_and_not_negative(pair))
-            && signed.into_iter().all(|value| value.is_finite())
-    }
-
-    /// Whether a query is like those that were measured, by its norm, ln Ẑ and, unless all rows were scored, far share.
-    pub(crate) fn is_familiar(&self, norm: f32, log_z: f32, far_share: Option<f32>) -> bool {
-        let Self { norms, centre, whiten, distances, .. } = self;
-        // Written so that nothing that is not a number is familiar.
-        if !(norms[0] <= norm && norm <= norms[1]) {
-            return false;
-        }
-        let (x, y) = (float::ln(norm) - centre[0], log_z - centre[1]);
-        let (a, b) = (whiten[0] * x, whiten[1] * x + whiten[2] * y);
-        match far_share {
-            Some(far_share) => {
-                let z = float::ln(far_share + LEAST_FAR_SHARE) - centre[2];
-                let c = whiten[3] * x + whiten[4] * y + whiten[5] * z;
-                a * a + b * b + c * c <= distances[0]
-            }
-            None => a * a + b * b <= distances[1],
-        }
-    }
-
-    /// What [`unit`] is multiplied with for a query of this norm: for the first class, and for all others.
-    pub(crate) fn scales(&self, norm: f32, is_exact: bool) -> [f32; 2] {
-        let growth = growth(norm, self.typical_norm);
-        (if is_exact { self.exact_margins } else { self.margins }).map(|margin| margin * growth)
+    /// Whether every word is one that can be: a number, not below zero where that makes no sense, and zero at the end.
+    #[cold]
+    pub(super) fn is_sound(words: &[f32; Self::WORDS]) -> bool {
+        words.iter().enumerate().skip(1).all(|(at, &word)| {
+            keep_small();
+            word.is_finite() && (word >= 0.0 || Self::SIGNED >> at & 1 == 1) && (at < Self::USED || word.to_bits() == 0)
+        })
     }
 }
 
-/// max(1, ‖q‖/n₀)².
+impl Answers {
+    const WORDS: usize = NUMBERS + Self::TRIANGLE + 3;
+    const TRIANGLE: usize = NUMBERS * (NUMBERS + 1) / 2;
+    /// Centre and whitening.
+    const SIGNED: u64 = (1 << (Self::WORDS - 3)) - 1;
+
+    fn from_words(words: &[f32; Trust::WORDS], first: usize) -> Self {
+        let float = |at: usize| words[first + at];
+        Self {
+            centre: core::array::from_fn(float),
+            whiten: core::array::from_fn(|i| float(NUMBERS + i)),
+            distance: float(Self::WORDS - 3),
+            margins: [float(Self::WORDS - 2), float(Self::WORDS - 1)],
+        }
+    }
+
+    #[cfg(feature = "std")]
+    fn floats(&self) -> impl Iterator<Item = f32> {
+        self.centre.into_iter().chain(self.whiten).chain([self.distance]).chain(self.margins)
+    }
+}
+
+/// What the words of the section say about an answer of one kind. They are read where they are: an answer needs few of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    own: &'a [f32; Trust::WORDS],
+    centre: &'a [f32],
+    whiten: &'a [f32],
+    limits: [f32; 3],
+}
+
+impl<'a> Judge<'a> {
+    #[inline]
+    pub fn new(words: &'a [f32; Trust::WORDS], of_exact: bool) -> Self {
+        let first = if of_exact { Trust::OWN + Answers::WORDS } else { Trust::OWN };
+        let (centre, rest) = words[first..first + Answers::WORDS].split_at(NUMBERS);
+        let (whiten, limits) = rest.split_at(Answers::TRIANGLE);
+        Self { own: words, centre, whiten, limits: [limits[0], limits[1], limits[2]] }
+    }
+
+    /// Whether a query is like those that were measured, by its norm and by the [`numbers`] of its answer.
+    #[inline]
+    pub fn is_familiar(&self, norm: f32, numbers: &[f32; NUMBERS]) -> bool {
+        // Written so that nothing that is not a number is familiar.
+        self.own[2] <= norm && norm <= self.own[3] && distance(numbers, self.centre, self.whiten) <= self.limits[0]
+    }
+
+    /// What [`unit`] is multiplied with for a query of this norm: for the first class, and for all others.
+    #[inline]
+    pub fn scales(&self, norm: f32) -> [f32; 2] {
+        let growth = growth(norm, self.own[1]);
+        [self.limits[1] * growth, self.limits[2] * growth]
+    }
+
+    #[inline]
+    pub fn reject_energy(&self) -> f32 {
+        self.own[4]
+    }
+}
+
+/// The squared distance of numbers from their mean, once whitened.
+#[inline(never)]
+fn distance(numbers: &[f32], centre: &[f32], whiten: &[f32]) -> f32 {
+    let (mut whiten, mut sum) = (whiten.iter(), 0.0);
+    for row in 0..numbers.len() {
+        let mut white = 0.0;
+        for ((number, centre), factor) in numbers.iter().zip(centre).take(row + 1).zip(&mut whiten) {
+            keep_small();
+            white += (number - centre) * factor;
+        }
+        sum += white * white;
+    }
+    sum
+}
+
+/// The numbers that tell whether a query is familiar: from its norm, the rough log₂ of Ẑ, the share of it that is least
+/// known, and w·q.
+#[inline]
+pub(crate) fn numbers(norm: f32, log2_z: f32, share: f32, likeness: f32) -> [f32; NUMBERS] {
+    [rough_log2(norm), log2_z, rough_log2(share + LEAST_SHARE), likeness]
+}
+
+/// max(1, ‖q‖/n₀)³.
 pub(crate) fn growth(norm: f32, typical_norm: f32) -> f32 {
     let ratio = if norm > typical_norm { norm / typical_norm } else { 1.0 };
-    ratio * ratio
+    ratio * ratio * ratio
 }
 
 /// The part of the unit of an error that depends on the probability.

@@ -1,10 +1,10 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
-use super::{Fmbe, InputScale, Links, Measured, Names, Settings, Trust, check};
+use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
-use crate::rows::{Indices, RowFormat, RowTable};
+use crate::rows::{Indices, Query, RowFormat, RowTable};
 use crate::tree::{self, Tree};
 
 /// A model file, checked. After [`Model::from_bytes`] no access can fail.
@@ -20,8 +20,10 @@ pub struct Model<'a> {
     settings: Option<Settings>,
     fmbe: Option<Fmbe<'a>>,
     names: Option<Names<'a>>,
-    measured: Option<Measured>,
-    trust: Option<Trust>,
+    measured: Option<&'a [u32; Measured::WORDS]>,
+    trust: Option<&'a [f32; Trust::WORDS]>,
+    /// The row of the linear function that tells whether a query is familiar: with `trust` only.
+    likeness: &'a [i16],
 }
 
 /// The order of the rows, where it is not that of the classes.
@@ -89,11 +91,8 @@ impl<'a> Model<'a> {
             Some(list) => Some(Links::new(list, header.classes).ok_or(Error::SectionLength(Section::Links.kind()))?),
             None => None,
         };
-        let settings = match header.section(Section::Settings) {
-            Some(_) => {
-                let settings = Settings::from_words(words(&header, Section::Settings)?);
-                Some(settings.ok_or(Error::SectionContent(Section::Settings.kind()))?)
-            }
+        let settings = match optional_words(&header, Section::Settings)? {
+            Some(words) => Some(Settings::from_words(words).ok_or(Error::SectionContent(Section::Settings.kind()))?),
             None => None,
         };
         let names = match header.section(Section::Names) {
@@ -102,19 +101,14 @@ impl<'a> Model<'a> {
             }
             None => None,
         };
-        let measured = match header.section(Section::Measured) {
-            Some(_) => Some(Measured::from_words(words(&header, Section::Measured)?)),
-            None => None,
-        };
-        let trust = match header.section(Section::Trust) {
-            Some(_) => {
-                let trust = Trust::from_words(words(&header, Section::Trust)?);
-                Some(trust.ok_or(Error::SectionContent(Section::Trust.kind()))?)
-            }
-            None => None,
+        let measured = optional_words(&header, Section::Measured)?;
+        let trust = optional_words(&header, Section::Trust)?;
+        let likeness = match trust {
+            Some(_) => numbers(&header, Section::Likeness, Some(header.rows.stride / 2))?,
+            None => &[],
         };
         let (tree, fmbe) = (tree(&header)?, fmbe(&header)?);
-        Ok(Self { header, rows, order, tree, links, settings, fmbe, names, measured, trust })
+        Ok(Self { header, rows, order, tree, links, settings, fmbe, names, measured, trust, likeness })
     }
 
     /// N, the number of classes.
@@ -207,13 +201,25 @@ impl<'a> Model<'a> {
     }
 
     /// What was measured when the file was built, if it says so.
-    pub fn measured(&self) -> Option<&Measured> {
-        self.measured.as_ref()
+    pub fn measured(&self) -> Option<Measured> {
+        self.measured.map(Measured::from_words)
     }
 
     /// What can be said about its answers, if the file was built with enough queries to tell.
-    pub fn trust(&self) -> Option<&Trust> {
-        self.trust.as_ref()
+    pub fn trust(&self) -> Option<Trust> {
+        self.trust.map(Trust::from_words)
+    }
+
+    /// What the file says about answers, and w·q of [`Trust`].
+    #[inline]
+    pub(crate) fn judge(&self, query: &Query, of_exact: bool) -> Option<(Judge<'a>, f32)> {
+        let words = self.trust?;
+        Some((Judge::new(words, of_exact), query.times_row(self.likeness) * words[6]))
+    }
+
+    /// Whether what the file says about its answers is sound.
+    pub(super) fn has_sound_trust(&self) -> bool {
+        self.trust.is_none_or(Trust::is_sound)
     }
 
     /// For a layer of a quantised network: how its int8 activations are to be read.
@@ -267,8 +273,19 @@ fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<
 }
 
 /// A section of a fixed number of words.
-fn words<'a, const W: usize>(header: &Header<'a>, section: Section) -> Result<&'a [u32; W], Error> {
+fn words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
+    header: &Header<'a>,
+    section: Section,
+) -> Result<&'a [T; W], Error> {
     numbers(header, section, Some(W))?.try_into().map_err(|_| Error::SectionLength(section.kind()))
+}
+
+/// The same of an optional section.
+fn optional_words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
+    header: &Header<'a>,
+    section: Section,
+) -> Result<Option<&'a [T; W]>, Error> {
+    header.section(section).map(|_| words(header, section)).transpose()
 }
 
 /// An optional section of indices below `limit`.

@@ -113,6 +113,16 @@ impl Query {
         Err(if self.len == 0 { Error::NoQuery } else { Error::OtherModel })
     }
 
+    /// The dot product of int8 weights with the query.
+    pub(crate) fn times_row(&self, pairs: &[i16]) -> f32 {
+        kernels::dot(pairs, self.values()) as f32 * self.unit()
+    }
+
+    /// What one unit of a column is worth.
+    fn unit(&self) -> f32 {
+        power_of_two(-self.exponent()) * core::f32::consts::LN_2
+    }
+
     /// The power of two by which the columns were raised.
     pub(crate) fn exponent(&self) -> i32 {
         self.exponent.into()
@@ -137,7 +147,7 @@ impl Query {
 
     /// The quantised value of a column; zero where there is no such column.
     pub fn value(&self, column: usize) -> f32 {
-        self.column(column) as f32 * (power_of_two(-self.exponent()) * core::f32::consts::LN_2)
+        self.column(column) as f32 * self.unit()
     }
 
     /// Quantises columns for rows of this format; after an error there is no query.

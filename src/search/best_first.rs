@@ -14,6 +14,9 @@ use crate::tree::{Span, Spread, Tree};
 /// Rows or nodes that are scored at a time.
 const BLOCK: usize = FAMILY;
 
+/// Links that are followed at a time: most often all of a row.
+const LINKED: usize = 12;
+
 /// What a search leaves: everything is in `near` or in one of the unopened nodes, and rows that links reached may be in both.
 /// There is at least one row in `near` if the cap was at least [`Tree::least_cap`] and the file is sound.
 pub(crate) struct SearchResult<'a> {
@@ -61,7 +64,7 @@ pub(crate) fn best_first<'s>(
         watch_far: budget.epsilon > 0.0,
         scores: [0; BLOCK],
         filled: 0,
-        linked: [0; BLOCK],
+        linked: [0; LINKED],
     };
     search.run(budget.epsilon);
     search.add_scores();
@@ -96,7 +99,7 @@ struct Search<'a, 'm, 's, T> {
     scores: [i32; BLOCK],
     filled: usize,
     /// The rows that links lead to.
-    linked: [u32; BLOCK],
+    linked: [u32; LINKED],
 }
 
 impl<T: Offer> Search<'_, '_, '_, T> {
@@ -263,14 +266,14 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     /// Scores the rows that a row leads to, as far as the budget goes.
     fn follow_links(&mut self, row: usize) {
         match self.model.links().map(|links| links.of(row)) {
-            Some(Indices::Short(links)) => links.chunks(BLOCK).for_each(|links| self.score_links(links)),
-            Some(Indices::Long(links)) => links.chunks(BLOCK).for_each(|links| self.score_links(links)),
+            Some(Indices::Short(links)) => links.chunks(LINKED).for_each(|links| self.score_links(links)),
+            Some(Indices::Long(links)) => links.chunks(LINKED).for_each(|links| self.score_links(links)),
             None => {}
         }
     }
 
     fn score_links<I: Copy + Into<u32>>(&mut self, links: &[I]) {
-        let (mut len, most) = (0, self.left.min(BLOCK));
+        let (mut len, most) = (0, self.left.min(LINKED));
         for &link in links {
             let row: u32 = link.into();
             if len < most && self.seen.insert(row as usize) {
@@ -312,11 +315,15 @@ impl<T: Offer> HighScores<'_, T> {
             let score = Log2::from_bits(bits);
             if score >= self.threshold {
                 cold_path();
-                let row = row_of(i);
-                self.best.offer(row, score);
-                self.top.offer(model, row, score);
-                self.threshold = self.best.threshold().min(self.top.threshold());
+                self.show(model, row_of(i), score);
             }
         }
+    }
+
+    #[inline(never)]
+    fn show(&mut self, model: &Model<'_>, row: usize, score: Log2) {
+        self.best.offer(row, score);
+        self.top.offer(model, row, score);
+        self.threshold = self.best.threshold().min(self.top.threshold());
     }
 }

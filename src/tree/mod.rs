@@ -72,7 +72,7 @@ impl<'a> Tree<'a> {
         let len = nodes.len();
         let fits = len <= MAX_NODES && spans.len() == len * Span::FIELDS && spreads.len() == len && gains.len() == len;
         let top = info[0] as usize;
-        let descent = Descent::worst((0..len).map(|node| Span::read(&spans, node)), top);
+        let descent = Descent::worst((0..len).map(|node| Span::read_slowly(&spans, node)), top);
         fits.then_some(Self { nodes, spans, spreads, gains, bounds, top, descent, spread_function })
     }
 
@@ -196,7 +196,7 @@ impl<'a> Tree<'a> {
         // The children of all nodes, one family after the other, are exactly the nodes behind the top ones.
         let mut next_child = self.top;
         for node in 0..self.len() {
-            let span = self.span(node);
+            let span = Span::read_slowly(&self.spans, node);
             let inside = span.rows > 0 && span.first_row.checked_add(span.rows).is_some_and(|end| end <= rows);
             let family = span.is_leaf() || (span.first_child == next_child && span.first_child > node);
             if !inside || !family {
@@ -214,7 +214,7 @@ impl<'a> Tree<'a> {
     fn covers(&self, first: usize, count: usize, first_row: usize, rows: usize) -> bool {
         let mut at = first_row;
         for node in first..first.saturating_add(count).min(self.len()) {
-            let span = self.span(node);
+            let span = Span::read_slowly(&self.spans, node);
             if span.first_row != at {
                 return false;
             }

@@ -31,6 +31,13 @@ impl Span {
         Self { first_row, rows, first_child, children }
     }
 
+    /// The same where time does not count.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn read_slowly(spans: &Indices<'_>, node: usize) -> Self {
+        Self::read(spans, node)
+    }
+
     /// The fields in the order of the file.
     #[cfg(feature = "std")]
     pub(crate) fn fields(&self) -> [usize; Self::FIELDS] {

@@ -17,6 +17,7 @@ mod bounds;
 mod hierarchy;
 mod index;
 mod kmeans;
+mod likeness;
 mod links;
 mod metric;
 mod moments;
@@ -25,6 +26,7 @@ mod plan;
 mod predict;
 mod prove;
 mod spread_function;
+mod stress;
 mod tune;
 
 #[cfg(test)]
@@ -136,10 +138,11 @@ pub fn build(
         _ => None,
     };
     let model = match trust {
-        Some(trust) => {
+        Some((trust, likeness)) => {
             let mut file = FileWriter::reopen(&model)?;
             drop(model);
             file.optional(Section::Trust, &trust.to_words());
+            file.optional(Section::Likeness, &likeness.pairs());
             file.into_model()?
         }
         None => model,
