@@ -167,10 +167,10 @@ fn all_but_best(top: &[Ranked]) -> f32 {
 }
 
 fn ranked<const K: usize>(top: &[Candidate], z: &LogSum) -> Vec<Ranked, K> {
-    let mut ranked = Vec::new();
+    let (mut ranked, whole) = (Vec::new(), z.whole());
     for &Candidate { class, score } in top {
         // The list that they are from has the same capacity. (Collecting would panic where it had not.)
-        let _ = ranked.push(Ranked { class, score, p: z.share(score) });
+        let _ = ranked.push(Ranked { class, score, p: whole.share(score) });
     }
     ranked
 }

@@ -156,36 +156,25 @@ impl LogSum {
 
     /// The base-2 logarithm of the sum, as rough as [`float::rough_log2`]; −∞ if it is empty.
     pub(crate) fn rough_log2(&self) -> f32 {
-        if self.mantissa == 0 {
-            return f32::NEG_INFINITY;
-        }
         let (mantissa, exponent) = self.normalised();
-        exponent as f32 + mantissa - 1.0
+        if mantissa == 0.0 { f32::NEG_INFINITY } else { exponent as f32 + mantissa - 1.0 }
     }
 
     /// The share of 2^`term` in the sum, between 0 and 1, to 2⁻²² of itself.
     pub fn share(&self, term: Log2) -> f32 {
-        let power = exp2_fraction(term.fraction()) as f32 * (1.0 / (1u32 << 31) as f32);
-        self.ratio(power, term.floor())
+        self.whole().share(term)
     }
 
     /// The share of another sum in this one, between 0 and 1.
     pub fn share_of_sum(&self, part: &Self) -> f32 {
-        if part.mantissa == 0 {
-            return 0.0;
-        }
         let (mantissa, exponent) = part.normalised();
-        self.ratio(mantissa, exponent)
+        self.whole().share_of(mantissa, exponent)
     }
 
-    /// `mantissa`·2^`exponent` over the sum.
-    #[inline(never)]
-    fn ratio(&self, mantissa: f32, exponent: i32) -> f32 {
-        if self.mantissa == 0 {
-            return 0.0;
-        }
-        let (own, own_exponent) = self.normalised();
-        (mantissa / own * float::power_of_two(exponent.saturating_sub(own_exponent))).min(1.0)
+    /// The sum as one that many shares are taken of.
+    pub(crate) fn whole(&self) -> Whole {
+        let (mantissa, exponent) = self.normalised();
+        Whole { mantissa, exponent }
     }
 
     /// Adds a term and leaves the mantissa as large as it is.
@@ -248,11 +237,36 @@ impl LogSum {
         Self { mantissa: shift_right(self.mantissa, exponent.saturating_sub(self.exponent)), exponent }
     }
 
-    /// The sum as m · 2^e with m in [1, 2).
+    /// The sum as m · 2^e with m in [1, 2); zero if it is empty.
+    #[inline(never)]
     fn normalised(&self) -> (f32, i32) {
+        if self.mantissa == 0 {
+            return (0.0, 0);
+        }
         let (mantissa, exponent) = self.leading();
         // 24 bits are what f32 holds; cutting rather than rounding keeps m below 2.
         ((mantissa >> 8) as f32 * (1.0 / (1u32 << 23) as f32), exponent)
+    }
+}
+
+/// A sum that shares are taken of.
+pub(crate) struct Whole {
+    mantissa: f32,
+    exponent: i32,
+}
+
+impl Whole {
+    /// [`LogSum::share`].
+    pub fn share(&self, term: Log2) -> f32 {
+        let power = exp2_fraction(term.fraction()) as f32 * (1.0 / (1u32 << 31) as f32);
+        self.share_of(power, term.floor())
+    }
+
+    /// `mantissa`·2^`exponent` over the sum; zero if that is empty.
+    #[inline(never)]
+    fn share_of(&self, mantissa: f32, exponent: i32) -> f32 {
+        let share = mantissa / self.mantissa * float::power_of_two(exponent.saturating_sub(self.exponent));
+        if self.mantissa == 0.0 { 0.0 } else { share.min(1.0) }
     }
 }
 

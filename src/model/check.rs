@@ -93,6 +93,7 @@ fn permutation(model: &Model<'_>) -> Result<(), Error> {
 #[cold]
 fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Section; 3]) -> Result<(), Error> {
     let limit = model.max_norm() * NORM_SLACK;
+    let unit = libm::ldexpf(1.0, model.scale_exponent());
     for row in 0..rows.len() {
         let (mut squares, mut least) = (0, 0);
         for [even, odd] in rows.pairs(row).iter().map(|&pair| kernels::weights(pair).map(i32::from)) {
@@ -101,12 +102,10 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Sec
             least = least.min(even).min(odd);
         }
         let squares = squares as u32;
-        let is_padded = padding(rows.pairs(row), model.dim()).all(|weight| weight == 0);
-        if !is_padded || least < -127 || squares > model.largest_row() {
+        if !is_padded(rows.pairs(row), model.dim()) || least < -127 || squares > model.largest_row() {
             return Err(Error::SectionContent(weights.kind()));
         }
-        let scale = libm::ldexpf(f32::from(rows.scale(row)), model.scale_exponent());
-        if float::sqrt(squares as f32) * scale > limit {
+        if float::sqrt(squares as f32) * (f32::from(rows.scale(row)) * unit) > limit {
             return Err(Error::SectionContent(scales.kind()));
         }
         if !(-BIAS_LIMIT..=BIAS_LIMIT).contains(&rows.bias(row).to_bits()) {
@@ -116,8 +115,14 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Sec
     Ok(())
 }
 
-/// What is behind the last column: less than a word.
-fn padding(row: &[i16], dim: usize) -> impl Iterator<Item = i8> {
-    let word = row.last_chunk::<2>().unwrap_or(&[0; 2]).map(kernels::weights);
-    word.into_iter().flatten().skip((dim + 3) % kernels::ROW_ALIGN + 1)
+/// Whether what is behind the last column, less than a word, is zero.
+fn is_padded(row: &[i16], dim: usize) -> bool {
+    let [first, last] = *row.last_chunk().unwrap_or(&[0; 2]);
+    let has_odd = |pair| kernels::weights(pair)[1] != 0;
+    match dim % kernels::ROW_ALIGN {
+        1 => last == 0 && !has_odd(first),
+        2 => last == 0,
+        3 => !has_odd(last),
+        _ => true,
+    }
 }

@@ -1,5 +1,6 @@
 //! A table of quantised rows: what a layer's weights and a tree's node means both are.
 
+use crate::hint::keep_small;
 use crate::kernels;
 use crate::math::Log2;
 use crate::rows::Query;
@@ -122,6 +123,7 @@ impl<'a> RowTable<'a> {
         kernels::dot_rows(pairs, query.values(), scores);
         // In place: the dot product, then the score.
         for ((place, &scale), &bias) in scores.iter_mut().zip(scales).zip(biases) {
+            keep_small();
             *place = query.to_score(*place, scale, bias);
         }
     }

@@ -4,7 +4,7 @@ use super::best::BestRows;
 use super::choice::Choice;
 use super::memory::words_for_descent;
 use super::seen::masks;
-use super::{Buffers, FAMILY, Frontier, Offer, Seen, Unopened, Work};
+use super::{Buffers, FAMILY, Frontier, Offer, Seen, Unopened, Work, priority_of};
 use crate::hint::cold_path;
 use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
@@ -192,11 +192,11 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             at += count;
             let (tree, query, spread) = (self.tree, self.query, &self.spread);
             let (watch_far, far) = (self.watch_far, &mut self.far);
-            self.frontier.push(first, count, |places| {
-                tree.priorities(first, query, spread, places);
+            self.frontier.push(first, count, |places, numbering| {
+                tree.priorities(first, query, spread, places, |priority| numbering.next(priority));
                 if watch_far {
-                    for (i, &priority) in places.iter().enumerate() {
-                        far.add(tree.mass_of(Log2::from_bits(priority), first + i));
+                    for (i, &word) in places.iter().enumerate() {
+                        far.add(tree.mass_of(priority_of(word), first + i));
                     }
                 }
             });

@@ -37,7 +37,7 @@ pub(crate) fn certain_top(
             let span = tree.span(node);
             let bound = Log2::from_nats(tree.bounds(node).best(score, span.rows, query));
             // One by one: certainty costs so much that memory for families of one does not matter.
-            if !frontier.push(node, 1, |place| place.fill(bound.to_bits())) {
+            if !frontier.push(node, 1, |place, numbering| place.fill(numbering.next(bound))) {
                 scan(span, top);
             }
         });

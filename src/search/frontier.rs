@@ -12,7 +12,6 @@
 //! Where memory or budget run short, nodes are wanted that are not on top of the heap. The heap is then given up, and one
 //! entry is left of it: the best node of those wanted, which is looked for among all of them.
 
-use crate::hint::keep_small;
 use crate::math::Log2;
 
 /// Words of a family besides its priorities: one before them, two in the heap.
@@ -70,10 +69,10 @@ impl<'a> Frontier<'a> {
         (self.used + ENTRY * self.waiting + spare).wrapping_add(needed) <= self.words.len()
     }
 
-    /// Puts `count` nodes from `first` on into the frontier; `fill` writes the bits of their priorities. False, and nothing
-    /// done, if there is no room for them.
+    /// Puts `count` nodes from `first` on into the frontier; `fill` writes what [`Numbering::next`] makes of their priorities.
+    /// False, and nothing done, if there is no room for them.
     #[inline]
-    pub fn push(&mut self, first: usize, count: usize, fill: impl FnOnce(&mut [i32])) -> bool {
+    pub fn push(&mut self, first: usize, count: usize, fill: impl FnOnce(&mut [i32], &mut Numbering)) -> bool {
         let start = self.used;
         let end = start + HEAD + count;
         if !(1..=FAMILY).contains(&count) || end + ENTRY * (self.waiting + 1) > self.words.len() {
@@ -84,11 +83,11 @@ impl<'a> Frontier<'a> {
         };
         *head = family_word(first, count);
         let places = bytemuck::try_cast_slice_mut(places).unwrap_or(&mut []);
-        fill(places);
+        let mut numbering = Numbering { best: OPENED, place: PLACE };
+        fill(places, &mut numbering);
         self.used = end;
         self.families += 1;
-        let best = number_children(places);
-        self.enter(start, best);
+        self.enter(start, numbering.best);
         true
     }
 
@@ -252,18 +251,22 @@ fn first_and_count(word: u32) -> (usize, usize) {
     ((word >> FAMILY.ilog2()) as usize, (word as usize % FAMILY) + 1)
 }
 
-/// Lets each priority say which child it is, and returns the best one.
-#[inline(never)]
-fn number_children(priorities: &mut [i32]) -> i32 {
-    let (mut best, mut place) = (OPENED, PLACE);
-    for priority in priorities {
-        keep_small();
+/// Lets each priority of a family say which child it is, and keeps the best one.
+pub(crate) struct Numbering {
+    best: i32,
+    place: i32,
+}
+
+impl Numbering {
+    /// The word for the next child.
+    #[inline]
+    pub fn next(&mut self, priority: Log2) -> i32 {
         // The first one is the best of equals.
-        *priority = *priority & !PLACE | place;
-        best = best.max(*priority);
-        place -= 1;
+        let word = priority.to_bits() & !PLACE | self.place & PLACE;
+        self.best = self.best.max(word);
+        self.place -= 1;
+        word
     }
-    best
 }
 
 /// The priority without the number of its child.
@@ -291,7 +294,9 @@ mod tests {
     use super::*;
 
     fn push(frontier: &mut Frontier<'_>, first: usize, family: &[i32]) -> bool {
-        frontier.push(first, family.len(), |places| places.copy_from_slice(family))
+        frontier.push(first, family.len(), |places, numbering| {
+            places.iter_mut().zip(family).for_each(|(place, &bits)| *place = numbering.next(Log2::from_bits(bits)));
+        })
     }
 
     proptest! {

@@ -127,14 +127,22 @@ impl<'a> Tree<'a> {
         self.spread_function.of(query)
     }
 
-    /// The priorities of the nodes from `first` on, as the bits of [`Log2`]s: their log-masses, and what their uncertainty
-    /// makes opening them worth.
-    pub(crate) fn priorities(&self, first: usize, query: &Query, spread: &Spread, priorities: &mut [i32]) {
+    /// The priorities of the nodes from `first` on, as `finish` makes words of them: their log-masses, and what their
+    /// uncertainty makes opening them worth.
+    #[inline]
+    pub(crate) fn priorities(
+        &self,
+        first: usize,
+        query: &Query,
+        spread: &Spread,
+        priorities: &mut [i32],
+        mut finish: impl FnMut(Log2) -> i32,
+    ) {
         self.nodes.scores(first, query, priorities);
         let spreads = self.spreads.get(first..).unwrap_or(&[]);
         for ((place, &numbers), gain) in priorities.iter_mut().zip(spreads).zip(self.gains_from(first)) {
             keep_small();
-            *place = place.saturating_add(spread.of_node(numbers).to_bits()).saturating_add(gain.to_bits());
+            *place = finish(Log2::from_bits(*place).saturating_add(spread.of_node(numbers)).saturating_add(gain));
         }
     }
 
