@@ -268,6 +268,36 @@ fn activations_with_a_mean_are_told_from_those_turned_round() {
 }
 
 #[test]
+fn small_heads_keep_to_their_work_or_score_all_rows() {
+    let mut random = Random(31);
+    let mut matrix = |rows: usize, length: f32| {
+        Matrix::new((0..rows * D).map(|_| length * random.bell()).collect(), D).expect("whole rows")
+    };
+    for classes in [1, 2, 5, 50, 100, 500, 1000] {
+        let (weights, calibration, queries) = (matrix(classes, 1.0), matrix(200, 0.5), matrix(200, 0.5));
+        let biases = vec![0.0; classes];
+        for work in [0.01, 0.04, 0.1, 1.0] {
+            for calibration in [None, Some(&calibration)] {
+                let targets = targets(work, (4.0 * work).min(1.0));
+                let built = build(&weights, &biases, calibration, &targets, &mut |_| ()).expect("builds");
+                let classifier = Classifier::new(built.model.model()).expect("enough for a class");
+                let mut memory = vec![0; classifier.model().scratch_words()];
+                let mut rows = 0;
+                for values in queries.iter() {
+                    let query = QueryBuffer::<D>::new(classifier.model(), values).expect("valid");
+                    let answer = classifier.classify::<1>(&query, &mut memory).expect("fits");
+                    assert_eq!(answer.top.len(), 1, "{classes} classes, {work}: no class");
+                    rows += answer.work.row_equivalents() as usize;
+                }
+                let mean = rows as f32 / (queries.rows() * classes) as f32;
+                let kept = mean <= work || classifier.is_exact() && mean == 1.0;
+                assert!(kept, "{classes} classes, {work} asked, {mean} given, calibrated: {}", calibration.is_some());
+            }
+        }
+    }
+}
+
+#[test]
 fn same_input_and_seed_give_the_same_file_on_any_number_of_threads() {
     let layer = layer(5, 0.5);
     let file = |threads: usize, seed: u64| {

@@ -33,6 +33,9 @@ pub struct TrialResult {
     pub unseen: Option<Unseen>,
     /// Mean and largest work, as shares of N.
     pub work: f32,
+    /// The standard error of the mean work.
+    #[serde(skip)]
+    pub work_error: f32,
     /// See `work`.
     pub max_work: f32,
     /// The most words of the frontier.
@@ -159,18 +162,20 @@ impl<'a> Judge<'a> {
             trials.push(self.try_budget(asked, Budget { cap: rows(work), epsilon: 0.0, expand })?);
         }
         let cap = rows(self.targets.cap);
-        if cap > rows(work) && cap >= least_cap {
+        // How much work an ε takes is known from queries only.
+        if self.taught.is_some() && cap > rows(work) && cap >= least_cap {
             // A little below: the queries to come may be harder than these.
-            let goal = 0.94 * work;
+            let keeps =
+                |result: &TrialResult| result.work <= 0.94 * work && result.work + 2.0 * result.work_error <= work;
             let search = |epsilon: f32| self.try_budget(asked, Budget { cap, epsilon, expand });
             // The work falls as ε grows: bisect its logarithm.
             let (mut low, mut high) = (1e-5_f32.ln(), 10.0_f32.ln());
             for _ in 0..steps {
                 let middle = 0.5 * (low + high);
-                if search(middle.exp())?.result.work > goal { low = middle } else { high = middle }
+                if keeps(&search(middle.exp())?.result) { high = middle } else { low = middle }
             }
             // Where even the largest ε takes more than was asked for, it is not on offer.
-            trials.extend(Some(search(high.exp())?).filter(|trial| trial.result.work <= work));
+            trials.extend(Some(search(high.exp())?).filter(|trial| keeps(&trial.result)));
         }
         Ok(trials)
     }
@@ -193,6 +198,8 @@ impl<'a> Judge<'a> {
         let far_factor = factors.min_by(|&a, &b| error(&pairs, a).total_cmp(&error(&pairs, b))).unwrap_or(0.0);
         let is_unseen = |truth: &Truth| self.taught.as_ref().is_some_and(|taught| !taught.contains(&truth.best.class));
         let unseen: Vec<(&Outcome, &Truth)> = pairs.iter().filter(|(_, truth)| is_unseen(truth)).copied().collect();
+        let work = mean_work(outcomes);
+        let spread = outcomes.iter().map(|outcome| (outcome.work as f32 - work).powi(2)).sum::<f32>();
         let result = TrialResult {
             error: error(&pairs, far_factor),
             recall: recall(&pairs),
@@ -201,7 +208,8 @@ impl<'a> Judge<'a> {
                 error: error(&unseen, far_factor),
                 recall: recall(&unseen),
             }),
-            work: mean_work(outcomes) / self.classes as f32,
+            work: work / self.classes as f32,
+            work_error: spread.sqrt() / (outcomes.len() * self.classes) as f32,
             max_work: outcomes.iter().map(|o| o.work).max().unwrap_or(0) as f32 / self.classes as f32,
             frontier_words: outcomes.iter().map(|o| o.frontier_words).max().unwrap_or(0),
         };
