@@ -3,9 +3,10 @@
 
 use zhat::host::evaluate::{Evaluation, Method, Options};
 use zhat::host::lm::{Settings, Tokens, Trainer, Tying, Vocabulary};
-use zhat::host::{Matrix, flat_model};
+use zhat::host::make::{Request, make};
+use zhat::host::{Kind, Layer, Matrix, flat_model};
 use zhat::language::Context;
-use zhat::{Error, Model, include_model};
+use zhat::{Error, Model, QueryBuffer, exact, include_model};
 
 static MODEL: &[u8] = include_model!("../models/next_word.zhat");
 static CONTEXT: &[u8] = include_model!("../models/next_word.context");
@@ -35,6 +36,37 @@ fn a_query_is_that_of_the_trained_model() {
     assert_eq!(context.query::<8, 16>(&model, &[0, 1]), Err(Error::QueryLength));
     assert_eq!(context.query::<8, 24>(&model, &words), Err(Error::QueryLength));
     assert_eq!(context.query::<8, 16>(&model, &[0, 1, 99]), Err(Error::NoSuchClass));
+}
+
+#[test]
+fn a_fitted_temperature_is_no_part_of_the_inputs() {
+    let layer = Layer::generate(400, 8, 3);
+    let queries = layer.queries(Kind::LanguageModel, 400, 4);
+    // Every other label is another class than the best: the layer is too sure of itself, and the temperature above one.
+    let plain = flat_model(&layer.weights, &layer.biases).unwrap();
+    let best = |query| exact::<1>(&plain.model(), &QueryBuffer::<8>::new(&plain.model(), query).unwrap()).unwrap();
+    let labels = queries.iter().enumerate().map(|(i, query)| (best(query).top[0].class as usize + i % 2 * 7) % 400);
+    let labels: Vec<usize> = labels.collect();
+    let request = Request {
+        queries: Some(&queries),
+        labels: Some(&labels),
+        fit_temperature: true,
+        ..Request::new(&layer.weights, &layer.biases)
+    };
+    let made = make(&request, &mut |_| ()).unwrap();
+    assert!(made.temperature > 1.2, "{}", made.temperature);
+    let file: Vec<u32> = bytemuck::cast_slice(&Context::encode(1, &[1.0; 8], &identity(8))).to_vec();
+    let context = Context::from_bytes(bytemuck::cast_slice(&file), 8).unwrap();
+    for word in [0, 17, 399] {
+        let [with, without] = [&made.model, &plain].map(|file| context.query::<8, 8>(&file.model(), &[word]).unwrap());
+        for (a, b) in with.iter().zip(without) {
+            assert!((a - b).abs() < 0.02, "{with:?}\n{without:?}");
+        }
+    }
+}
+
+fn identity(n: usize) -> Vec<f32> {
+    (0..n * n).map(|i| if i / n == i % n { 1.0 } else { 0.0 }).collect()
 }
 
 #[test]
