@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use zhat::host::evaluate::{Evaluation, Method, Options, QuantisedLayer, quantised, scores};
+use zhat::host::evaluate::{Method, Options, QuantisedLayer, quantised, scores};
 use zhat::host::io::expect_writable;
 use zhat::host::plots;
 use zhat::host::reproduce::cumulative;
@@ -107,7 +107,7 @@ impl Plot {
                 let labels = inputs::labels(labels, &common.queries, &queries, model.classes())?;
                 let file = eval::usable(file.clone(), &methods)?;
                 let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
-                let found = Evaluation::run(&file.model(), None, &queries, &options)?;
+                let found = eval::shown(&file.model(), None, &queries, &options)?;
                 let curves: Vec<_> = found.reliability.iter().map(|(name, curve)| (*name, curve.points())).collect();
                 plots::reliability(&common.output, &curves)?;
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use zhat::host::Matrix;
 use zhat::host::describe::Description;
-use zhat::host::evaluate::{Evaluation, Method, Options, QuantisedLayer, Report, quantised, scores};
+use zhat::host::evaluate::{Method, Options, QuantisedLayer, Report, quantised, scores};
 use zhat::host::io::{expect_writable, write_atomically};
 use zhat::host::reproduce::cumulative;
 use zhat::host::{plots, warnings};
@@ -14,7 +14,7 @@ use zhat::{Model, ModelBuf};
 
 use super::files::{expect_apart, given};
 use super::output::{bytes, count, maybe, percent, print};
-use super::{Failure, Outcome, inputs, tune};
+use super::{Failure, Outcome, eval, inputs, tune};
 
 /// Estimators that are compared.
 const METHODS: [Method; 4] = [Method::Exact, Method::Moments, Method::Mimps, Method::Uniform];
@@ -67,7 +67,7 @@ impl ReportArgs {
         let fail = |error: &dyn core::fmt::Display| Failure::Failed(format!("{}: {error}", self.queries.display()));
         let methods = METHODS.iter().copied().filter(|&method| model.tree().is_some() || method == Method::Exact);
         let options = Options { methods: methods.collect(), labels, ..Options::default() };
-        let found = Evaluation::run(&model, None, queries, &options).map_err(|error| fail(&error))?;
+        let found = eval::shown(&model, None, queries, &options).map_err(|error| fail(&error))?;
         let description = Description::of(&model);
         let mut warned = description.warnings.clone();
         warned.extend(warnings::of_report(&found.report));

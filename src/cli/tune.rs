@@ -92,7 +92,9 @@ pub fn shown(
     seeds: usize,
 ) -> Outcome<Vec<Point>> {
     let progress = Progress::new();
-    let points = sweep(model, queries, methods, shares, seeds, &mut |step| progress.message(step))?;
+    let points = sweep(model, queries, methods, shares, seeds, &mut |what, from, to| {
+        progress.part("tuning", what, from.into(), to.into());
+    })?;
     progress.finish();
     Ok(points)
 }
