@@ -15,7 +15,7 @@ use zhat::model::{FmbeKind, ModelBuf};
 use super::args;
 use super::files::{expect_apart, given};
 use super::inputs::{self, LayerArgs};
-use super::output::{self, Table, expect_plot, maybe, percent, print};
+use super::output::{self, Table, expect_plot, maybe, percent, print, print_json};
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
@@ -113,7 +113,7 @@ impl Eval {
         }
         if self.json {
             let warned = Warned { report: &found.report, warnings };
-            return print(&format!("{}\n", serde_json::to_string_pretty(&warned)?));
+            return print_json(&warned);
         }
         print(&(text(&found.report) + &output::warnings(&warnings)))
     }
