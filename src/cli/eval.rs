@@ -103,7 +103,7 @@ impl Eval {
             let points = found.report.estimators.iter().filter(|e| e.name != "exact" && e.work_mean > 0.0);
             let lines: Vec<_> =
                 points.map(|e| plots::Line { name: e.name.into(), points: vec![(e.work_mean, e.err_mean)] }).collect();
-            plots::error_against_work(path, &lines)?;
+            plots::error_against_work(path, &inputs::about(&self.model, queries.rows()), &lines)?;
         }
         let mut warnings = warnings::of_report(&found.report);
         let shown = self.queries.display().to_string();

@@ -67,7 +67,7 @@ impl Tune {
         let budgets = if self.budgets.is_empty() { &BUDGETS[..] } else { &self.budgets };
         let points = shown(&file.model(), &queries, &methods, budgets, self.seeds as usize)?;
         if let Some(path) = &self.plot {
-            plots::error_against_work(path, &lines(&points))?;
+            plots::error_against_work(path, &inputs::about(&self.model, queries.rows()), &lines(&points))?;
         }
         if self.json {
             return print_json(&Json { points: &points });
