@@ -4,7 +4,8 @@
 #
 #   .cargo/from-your-network.sh FOLDER ZHAT     works in FOLDER, with ZHAT as the command; FOLDER/zhat is this repository
 #
-# The commands of the section on PyTorch are run if Python has torch: it is too large to install for a check.
+# The commands of the sections on PyTorch and Keras are run if Python has torch and safetensors, or tensorflow: they are too
+# large to install for a check. PYTHON names the Python to look in.
 set -euo pipefail
 
 folder=$1
@@ -30,12 +31,18 @@ awk '
 PATH=$PWD/bin:$PWD/python/bin:$PATH
 
 while IFS=$'\t' read -r section command; do
-    if [ "$section" = PyTorch ]; then
-        if ! python3 -c 'import torch, safetensors' 2>/dev/null; then
-            printf 'NOT RUN, without torch: %s\n' "$command"
+    # Packages that a section takes for granted.
+    case $section in
+    PyTorch) needed="torch, safetensors" ;;
+    Keras) needed=tensorflow ;;
+    *) needed= ;;
+    esac
+    if [ -n "$needed" ]; then
+        if ! "${PYTHON:-python3}" -c "import $needed" 2>/dev/null; then
+            printf 'NOT RUN, without %s: %s\n' "$needed" "$command"
             continue
         fi
-        python3 hook.py
+        command=${command/#python /${PYTHON:-python3} }
     fi
     printf '\n$ %s\n' "$command"
     eval "$command" </dev/null

@@ -90,7 +90,7 @@ fn a_network_that_does_not_end_in_a_linear_layer_is_refused_unless_one_is_named(
 #[test]
 fn several_outputs_need_a_name() {
     let message = refusal("two_outputs.onnx", None);
-    assert!(message.starts_with("several layers could be meant: choose with --layer"), "{message}");
+    assert!(message.starts_with("several layers could be meant; --layer NAME takes one of these:"), "{message}");
     assert!(message.contains("\n  fc (Gemm), 40×6, for the output \"y\"\n  other (Gemm), 10×6, for the output \"z\""));
     assert_eq!(output_layer(file("two_outputs.onnx"), Some("other")).unwrap().weights.rows(), 10);
     // A value's name will do as well.
@@ -103,7 +103,7 @@ fn a_layer_by_name_has_its_bias_and_no_softmax() {
     assert_eq!((layer.weights, layer.biases), (weights(), bias()));
     assert_eq!(layer.taken, "fc (MatMul), 40×6, with its bias");
     let message = refusal("gemm.onnx", Some("head"));
-    assert!(message.starts_with("has no layer \"head\"\n"), "{message}");
+    assert!(message.starts_with("has no layer \"head\"; --layer NAME takes one of these:\n"), "{message}");
     let message = refusal("gemm.onnx", Some("q_node"));
     assert!(message.starts_with("q_node (Relu)"), "{message}");
 }

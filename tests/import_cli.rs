@@ -1,5 +1,8 @@
 //! Networks on the command line: build --model, check and split, and what is said about inputs that do not fit.
 
+#[path = "cli/json_page.rs"]
+mod json_page;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -154,6 +157,22 @@ fn labels_give_the_accuracy_of_both() {
 }
 
 #[test]
+fn the_json_of_check_is_what_its_page_says() {
+    let files = Files::new();
+    let mut page = json_page::Page::read();
+    files.npy("y.npy", "<i8", &[120], (0..120i64).flat_map(|i| (i % 40).to_le_bytes()).collect());
+    files.run(&format!("build --model gemm.onnx --inputs x.npy {PLAN} --work 100% -o m.zhat"));
+    // Of another layer, so that some answers differ.
+    files.run(&format!("build --weights weights.npy {PLAN} -o other.zhat"));
+    for line in ["m.zhat --inputs x.npy --labels y.npy", "m.zhat --inputs x.npy", "other.zhat --inputs x.npy"] {
+        let printed = files.run(&format!("check gemm.onnx {line} --json"));
+        assert!(printed.starts_with("{\n  \"schema\": 1,\n"), "{printed}");
+        page.expect("zhat check", &serde_json::from_str(&printed).unwrap());
+    }
+    page.expect_all_seen(&["zhat check"]);
+}
+
+#[test]
 fn the_body_is_run_to_the_same_queries() {
     let files = Files::new();
     let text = files.run("split gemm.onnx -o body.onnx");
@@ -162,7 +181,8 @@ fn the_body_is_run_to_the_same_queries() {
     // The body has no layer of its own, and is a network that has one when it is named.
     let message = files.refused("--model body.onnx");
     assert!(message.contains("q_node (Relu), which the output \"q\" comes from, is not a linear layer"), "{message}");
-    assert!(files.run(&format!("build --model body.onnx --layer product_node {PLAN} -o m.zhat")).contains("6 classes"));
+    let text = files.run(&format!("build --model body.onnx --layer product_node {PLAN} -o m.zhat"));
+    assert!(text.contains("6 classes"));
 }
 
 #[test]

@@ -88,7 +88,10 @@ fn what_is_no_network_is_refused() {
     let whole = std::fs::read(file("int8.tflite")).unwrap();
     assert_eq!(refused(&whole[..20]), "net.tflite: not a .tflite file, or a broken one");
     let name = output_layer(file("int8.tflite"), Some("head")).unwrap_err().to_string();
-    assert!(name.ends_with("has no layer \"head\"\n  fc (FULLY_CONNECTED), 40×6"), "{name}");
+    assert!(
+        name.ends_with("has no layer \"head\"; --layer NAME takes one of these:\n  fc (FULLY_CONNECTED), 40×6"),
+        "{name}"
+    );
 }
 
 fn read(bytes: Vec<u8>) {

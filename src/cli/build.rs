@@ -18,7 +18,7 @@ use super::args;
 use super::files::{File, expect_apart, given};
 use super::inputs::{self, Layer, LayerArgs};
 use super::network::NetworkArgs;
-use super::output::{self, Table, bytes, count, maybe, percent, print};
+use super::output::{self, Table, bytes, count, maybe, percent, print, print_json};
 use super::progress::{Progress, on_interrupt, write};
 use super::{Failure, Outcome};
 
@@ -179,6 +179,10 @@ impl Build {
         let model = made.model.model();
         let description = Description::of(&model);
         let mut warnings = description.warnings.clone();
+        if self.layer.network.is_some() {
+            let of_shape = warnings::of_shape(&model);
+            warnings.retain(|warning| of_shape.as_ref() != Some(warning));
+        }
         warnings.extend(self.query_warnings(queries.as_ref(), report.as_ref()));
         if self.json {
             let json = Json {
@@ -194,7 +198,7 @@ impl Build {
                 needs: &description.needs,
                 warnings: &warnings,
             };
-            return print(&format!("{}\n", serde_json::to_string_pretty(&json)?));
+            return print_json(&json);
         }
         let mut text = String::new();
         if let Some(taken) = &layer.taken {

@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use zhat::host::import::{Agreement, Obstacle, RunOptions};
+use zhat::host::import::{Agreement, Difference, Obstacle, RunOptions};
 use zhat::host::io::{ReadOptions, expect_labels_in_range, read_labels};
 
 use super::network::NetworkArgs;
-use super::output::{percent, print};
+use super::output::{percent, print, print_json};
 use super::progress::Progress;
 use super::{Failure, Outcome, inputs};
 
@@ -70,7 +70,7 @@ impl Check {
             return Err(Failure::Failed(message));
         }
         if self.json {
-            return print(&format!("{}\n", serde_json::to_string_pretty(&found)?));
+            return print_json(&found);
         }
         print(&text(&found))
     }
@@ -78,8 +78,9 @@ impl Check {
 
 fn text(found: &Agreement) -> String {
     let share = |count: usize| percent(count as f32 / found.queries.max(1) as f32);
+    let differ = found.queries - found.same;
     let mut text = format!("{} queries: the whole network against body and model\n", found.queries);
-    let _ = writeln!(text, "best class    the same for {} ({} differ)", share(found.same), found.queries - found.same);
+    let _ = writeln!(text, "best class    another one for {} ({differ} of {})", share(differ), found.queries);
     let _ = writeln!(text, "|Δp|          {:.4} mean, {:.4} at most", found.dp_mean, found.dp_max);
     let covered = match found.with_interval {
         0 => "–".into(),
@@ -95,10 +96,11 @@ fn text(found: &Agreement) -> String {
     if let (Some(network), Some(model)) = (found.network_right, found.model_right) {
         let _ = writeln!(text, "accuracy      {} of the network, {} of body and model", share(network), share(model));
     }
-    for (query, class, p, other, q) in found.differ.iter().take(SHOWN) {
+    for Difference { query, network_class, network_p, model_class, model_p } in found.differ.iter().take(SHOWN) {
         let _ = writeln!(
             text,
-            "  query {query}: class {class} with p {p:.3} by the network, {other} with {q:.3} by the model"
+            "  query {query}: class {network_class} with p {network_p:.3} by the network, {model_class} with {model_p:.3} \
+             by the model"
         );
     }
     text

@@ -5,14 +5,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use zhat::host::evaluate::{Evaluation, FloatLayer, Method, Mismatch, Options, Report, TOP, mismatch, stored_budget};
-use zhat::host::{plots, warnings, with_fmbe};
+use zhat::Model;
+use zhat::host::evaluate::{
+    EvaluateError, Evaluation, FloatLayer, Method, Mismatch, Options, Report, TOP, mismatch, stored_budget,
+};
+use zhat::host::{Matrix, plots, warnings, with_fmbe};
 use zhat::model::{FmbeKind, ModelBuf};
 
 use super::args;
 use super::files::{expect_apart, given};
 use super::inputs::{self, LayerArgs};
-use super::output::{self, Table, expect_plot, maybe, percent, print};
+use super::output::{self, Table, expect_plot, maybe, percent, print, print_json};
+use super::progress::Progress;
 use super::{Failure, Outcome};
 
 /// Compare estimators with the exact answers
@@ -93,13 +97,13 @@ impl Eval {
             labels: labels.as_deref(),
             ..Options::default()
         };
-        let found = Evaluation::run(&file.model(), Some(float), &queries, &options)
+        let found = shown(&file.model(), Some(float), &queries, &options)
             .map_err(|error| Failure::Failed(format!("{}: {error}", self.queries.display())))?;
         if let Some(path) = &self.plot {
             let points = found.report.estimators.iter().filter(|e| e.name != "exact" && e.work_mean > 0.0);
             let lines: Vec<_> =
                 points.map(|e| plots::Line { name: e.name.into(), points: vec![(e.work_mean, e.err_mean)] }).collect();
-            plots::error_against_work(path, &lines)?;
+            plots::error_against_work(path, &inputs::about(&self.model, queries.rows()), &lines)?;
         }
         let mut warnings = warnings::of_report(&found.report);
         let shown = self.queries.display().to_string();
@@ -109,7 +113,7 @@ impl Eval {
         }
         if self.json {
             let warned = Warned { report: &found.report, warnings };
-            return print(&format!("{}\n", serde_json::to_string_pretty(&warned)?));
+            return print_json(&warned);
         }
         print(&(text(&found.report) + &output::warnings(&warnings)))
     }
@@ -140,6 +144,21 @@ struct Warned<'a> {
     #[serde(flatten)]
     report: &'a Report,
     warnings: Vec<String>,
+}
+
+/// [`Evaluation::watched`], with its parts shown.
+pub fn shown(
+    model: &Model<'_>,
+    layer: Option<FloatLayer<'_>>,
+    queries: &Matrix,
+    options: &Options<'_>,
+) -> Result<Evaluation, EvaluateError> {
+    let progress = Progress::new();
+    let found = Evaluation::watched(model, layer, queries, options, &mut |from, to| {
+        progress.part("evaluating", "asking the estimators", from.into(), to.into());
+    });
+    progress.finish();
+    found
 }
 
 /// The model with whatever the methods need: a table of about as many features as the budget has rows.

@@ -12,6 +12,7 @@ use zhat::host::io::{
 use zhat::model::ModelBuf;
 
 use super::files::{File, given};
+use super::output::count;
 use super::{Failure, Outcome};
 
 /// The layer as it was trained.
@@ -158,6 +159,11 @@ pub fn labels(path: &Path, queries_path: &Path, queries: &Matrix, classes: usize
     expect_same_length(queries_path, queries, path, labels.len())?;
     expect_labels_in_range(path, &labels, classes)?;
     Ok(labels)
+}
+
+/// A model and how many queries it was asked, for the title of a plot.
+pub fn about(model: &Path, queries: usize) -> String {
+    format!("{}, {} queries", name(model), count(queries as u64))
 }
 
 /// A file's name without its folders.

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use zhat::host::describe::Description;
-use zhat::model::InputScale;
 
-use super::output::{Table, bytes, count, maybe, percent, print, warnings};
+use super::output::{Table, bytes, count, maybe, percent, print, print_json, warnings};
 use super::{Outcome, inputs};
 
 /// Show what is in a model file and what a device needs for it
@@ -28,13 +27,13 @@ impl Inspect {
         let file = inputs::model(&self.model)?;
         let description = Description::of(&file.model());
         if self.json {
-            return print(&format!("{}\n", serde_json::to_string_pretty(&description)?));
+            return print_json(&description);
         }
-        print(&format!("{}\n{}", self.model.display(), text(&description, file.model().input_scale())))
+        print(&format!("{}\n{}", self.model.display(), text(&description)))
     }
 }
 
-fn text(d: &Description, input: Option<InputScale>) -> String {
+fn text(d: &Description) -> String {
     let mut text = format!(
         "format {}, {} classes, {} dimensions{}\n\n",
         d.model.format_version,
@@ -70,7 +69,7 @@ fn text(d: &Description, input: Option<InputScale>) -> String {
     }
     let _ = writeln!(text, "norms     {:.3} to {:.3}, mean {:.3}", d.norms.min, d.norms.max, d.norms.mean);
     let _ = writeln!(text, "biases    {:.3} to {:.3}, mean {:.3}", d.biases.min, d.biases.max, d.biases.mean);
-    if let Some(input) = input {
+    if let Some(input) = &d.input {
         let _ = writeln!(text, "inputs    int8, scale {}, zero point {}", input.scale, input.zero_point);
     }
     let _ = writeln!(text, "scores    divided by a temperature of {}", d.model.temperature);

@@ -4,6 +4,7 @@ mod args;
 mod build;
 #[cfg(feature = "import")]
 mod check;
+mod clock;
 mod completions;
 mod demo;
 mod eval;

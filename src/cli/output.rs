@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use serde::Serialize;
 use zhat::host::io::expect_writable;
 use zhat::host::plots;
 
@@ -15,6 +16,20 @@ pub fn print(text: &str) -> Outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// What `--json` prints has this number as `schema`: src/guide/json.md says what it stands for and when it grows.
+const SCHEMA: u32 = 1;
+
+/// Writes an object to standard output, with the number of its schema before its fields.
+pub fn print_json(fields: &impl Serialize) -> Outcome {
+    #[derive(Serialize)]
+    struct Numbered<'a, T> {
+        schema: u32,
+        #[serde(flatten)]
+        fields: &'a T,
+    }
+    print(&format!("{}\n", serde_json::to_string_pretty(&Numbered { schema: SCHEMA, fields })?))
 }
 
 /// Whether a picture can be drawn there, if one is asked for: said before the work, not after it.

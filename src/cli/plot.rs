@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use zhat::host::evaluate::{Evaluation, Method, Options, QuantisedLayer, quantised, scores};
+use zhat::host::evaluate::{Method, Options, QuantisedLayer, quantised, scores};
 use zhat::host::io::expect_writable;
 use zhat::host::plots;
 use zhat::host::reproduce::cumulative;
@@ -90,6 +90,7 @@ impl Plot {
         let file = inputs::model(&common.model)?;
         let model = file.model();
         let queries = inputs::model_queries(&common.queries, &common.model, model.dim())?;
+        let about = inputs::about(&common.model, queries.rows());
         match &self.what {
             What::Cumulative { count, .. } => {
                 let step = queries.rows().div_ceil(*count as usize).max(1);
@@ -100,22 +101,23 @@ impl Plot {
                     })?;
                     curves.push((format!("query {index}"), cumulative(scores(&QuantisedLayer(&model), &values))));
                 }
-                plots::cumulative(&common.output, &curves)?;
+                let about = format!("{}, {} of them drawn", about, curves.len());
+                plots::cumulative(&common.output, &about, &curves)?;
             }
             What::Reliability { labels, estimators, .. } => {
                 let methods = args::methods(estimators).map_err(Failure::Usage)?;
                 let labels = inputs::labels(labels, &common.queries, &queries, model.classes())?;
                 let file = eval::usable(file.clone(), &methods)?;
                 let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
-                let found = Evaluation::run(&file.model(), None, &queries, &options)?;
+                let found = eval::shown(&file.model(), None, &queries, &options)?;
                 let curves: Vec<_> = found.reliability.iter().map(|(name, curve)| (*name, curve.points())).collect();
-                plots::reliability(&common.output, &curves)?;
+                plots::reliability(&common.output, &about, &curves)?;
             }
             What::ErrorWork { estimators, .. } => {
                 let methods: Vec<Method> = args::methods(estimators).map_err(Failure::Usage)?;
                 let file = eval::usable(file.clone(), &methods)?;
                 let points = super::tune::shown(&file.model(), &queries, &methods, &super::tune::BUDGETS, 1)?;
-                plots::error_against_work(&common.output, &super::tune::lines(&points))?;
+                plots::error_against_work(&common.output, &about, &super::tune::lines(&points))?;
             }
         }
         print(&format!("{}\n", common.output.display()))

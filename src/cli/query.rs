@@ -12,7 +12,7 @@ use zhat::host::io::read_matrix_bytes;
 use zhat::host::measure::{exact_predictions, predictions};
 use zhat::{Model, Prediction};
 
-use super::output::{Table, percent, print};
+use super::output::{Table, percent, print, print_json};
 use super::{Failure, Outcome, inputs};
 
 /// The most classes that can be asked for.
@@ -40,6 +40,12 @@ pub struct QueryArgs {
     json: bool,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Json<'a> {
+    answers: &'a [Answer],
+}
+
 #[derive(Serialize)]
 struct Answer {
     query: usize,
@@ -56,7 +62,6 @@ struct Answer {
 #[derive(Serialize)]
 struct Class {
     class: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     p: f32,
     /// The ends of the 95 % interval; `null` where there is none.
@@ -77,7 +82,7 @@ impl QueryArgs {
         let found = found.map_err(|error| Failure::Failed(format!("{}: {error}", self.source().display())))?;
         let answers: Vec<Answer> = found.iter().enumerate().map(|(i, found)| self.answer(&model, i, found)).collect();
         if self.json {
-            return print(&format!("{}\n", serde_json::to_string_pretty(&answers)?));
+            return print_json(&Json { answers: &answers });
         }
         print(&answers.iter().map(|answer| text(answer, &model)).collect::<Vec<_>>().join("\n"))
     }

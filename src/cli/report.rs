@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use zhat::host::Matrix;
 use zhat::host::describe::Description;
-use zhat::host::evaluate::{Evaluation, Method, Options, QuantisedLayer, Report, quantised, scores};
+use zhat::host::evaluate::{Method, Options, QuantisedLayer, Report, quantised, scores};
 use zhat::host::io::{expect_writable, write_atomically};
 use zhat::host::reproduce::cumulative;
 use zhat::host::{plots, warnings};
@@ -14,7 +14,7 @@ use zhat::{Model, ModelBuf};
 
 use super::files::{expect_apart, given};
 use super::output::{bytes, count, maybe, percent, print};
-use super::{Failure, Outcome, inputs, tune};
+use super::{Failure, Outcome, eval, inputs, tune};
 
 /// Estimators that are compared.
 const METHODS: [Method; 4] = [Method::Exact, Method::Moments, Method::Mimps, Method::Uniform];
@@ -67,13 +67,14 @@ impl ReportArgs {
         let fail = |error: &dyn core::fmt::Display| Failure::Failed(format!("{}: {error}", self.queries.display()));
         let methods = METHODS.iter().copied().filter(|&method| model.tree().is_some() || method == Method::Exact);
         let options = Options { methods: methods.collect(), labels, ..Options::default() };
-        let found = Evaluation::run(&model, None, queries, &options).map_err(|error| fail(&error))?;
+        let found = eval::shown(&model, None, queries, &options).map_err(|error| fail(&error))?;
         let description = Description::of(&model);
         let mut warned = description.warnings.clone();
         warned.extend(warnings::of_report(&found.report));
         warned.extend(warnings::of_queries(&inputs::name(&self.queries), queries));
         warned.dedup();
 
+        let about = inputs::about(&self.model, queries.rows());
         let mut html = HEAD.to_owned();
         let title = format!("{} on {} queries", inputs::name(&self.model), count(queries.rows() as u64));
         let _ = write!(html, "<title>{0}</title>\n<h1>{0}</h1>\n", escaped(&title));
@@ -87,13 +88,17 @@ impl ReportArgs {
         html += &table("Estimators", &headings, &estimators(&found.report));
         if model.tree().is_some() {
             let points = tune::shown(&model, queries, &DRAWN, &tune::BUDGETS, 1)?;
-            html += &drawn("Error against work", |path| plots::error_against_work(path, &tune::lines(&points)))?;
+            html +=
+                &drawn("Error against work", |path| plots::error_against_work(path, &about, &tune::lines(&points)))?;
         }
         let curves = curves(&model, queries).map_err(|error| fail(&error))?;
-        html += &drawn("How much of the probability the best classes hold", |path| plots::cumulative(path, &curves))?;
+        let drawn_about = format!("{about}, {} of them drawn", curves.len());
+        html += &drawn("How much of the probability the best classes hold", |path| {
+            plots::cumulative(path, &drawn_about, &curves)
+        })?;
         if !found.reliability.is_empty() {
             let curves: Vec<_> = found.reliability.iter().map(|(name, curve)| (*name, curve.points())).collect();
-            html += &drawn("Is a p of 70 % right 70 % of the time?", |path| plots::reliability(path, &curves))?;
+            html += &drawn("Is a p of 70 % right 70 % of the time?", |path| plots::reliability(path, &about, &curves))?;
         }
         let sections =
             description.sections.iter().map(|section| vec![section.name.into(), count(section.bytes as u64)]);

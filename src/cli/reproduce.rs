@@ -204,7 +204,7 @@ impl Reproduce {
                 let found = figure1(&vectors, &name(&from.vectors), &from.command("figure1"));
                 let stored = store.out.as_ref().map(|folder| folder.join("figure1.svg"));
                 for path in plot.iter().chain(&stored) {
-                    plots::cumulative(path, &found.lines())?;
+                    plots::cumulative(path, &name(&from.vectors), &found.lines())?;
                 }
                 store.finish("figure1", &found, &found.grid(), &progress)
             }
@@ -243,7 +243,7 @@ impl Reproduce {
                 );
                 let found = growth(&from.read(*queries)?, sizes, *error, [&name(vectors), &command], &tick)?;
                 if let Some(path) = plot {
-                    plots::growth(path, &found.lines())?;
+                    plots::growth(path, &name(vectors), &found.lines())?;
                 }
                 store.finish("growth", &found, &found.grid(), &progress)
             }

@@ -170,8 +170,8 @@ impl Train {
         let mut unsaved = None;
         let ended = trainer.run(&train, &valid, &stop, &mut |run, p| {
             let what = format!("perplexity {:.1}", p.perplexity);
-            progress.message(&what);
-            progress.count(&what, p.step as usize, p.steps as usize);
+            let share = |step: u64| step as f64 / p.steps.max(1) as f64;
+            progress.part("training", &what, share(p.step), share(p.step + 1));
             if p.stage == Stage::Validated {
                 unsaved = run.save(&checkpoint).err();
                 progress.line(&format!("step {} of {}: validation {what}", p.step, p.steps));

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::Serialize;
 use zhat::Model;
 use zhat::host::Matrix;
 use zhat::host::evaluate::{Method, Point, sweep};
 use zhat::host::plots::{self, Line};
 
 use super::files::{expect_apart, given};
-use super::output::{Table, expect_plot, maybe, percent, print};
+use super::output::{Table, expect_plot, maybe, percent, print, print_json};
 use super::progress::Progress;
 use super::{Failure, Outcome, args, eval, inputs};
 
@@ -48,6 +49,12 @@ pub struct Tune {
     json: bool,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Json<'a> {
+    points: &'a [Point],
+}
+
 impl Tune {
     pub fn run(&self) -> Outcome {
         let methods = args::methods(&self.estimators).map_err(Failure::Usage)?;
@@ -60,10 +67,10 @@ impl Tune {
         let budgets = if self.budgets.is_empty() { &BUDGETS[..] } else { &self.budgets };
         let points = shown(&file.model(), &queries, &methods, budgets, self.seeds as usize)?;
         if let Some(path) = &self.plot {
-            plots::error_against_work(path, &lines(&points))?;
+            plots::error_against_work(path, &inputs::about(&self.model, queries.rows()), &lines(&points))?;
         }
         if self.json {
-            return print(&format!("{}\n", serde_json::to_string_pretty(&points)?));
+            return print_json(&Json { points: &points });
         }
         let mut table = Table::new(&["estimator", "setting", "cap", "work", "max", "error", "recall", "coverage", ""]);
         for point in &points {
@@ -92,7 +99,9 @@ pub fn shown(
     seeds: usize,
 ) -> Outcome<Vec<Point>> {
     let progress = Progress::new();
-    let points = sweep(model, queries, methods, shares, seeds, &mut |step| progress.message(step))?;
+    let points = sweep(model, queries, methods, shares, seeds, &mut |what, from, to| {
+        progress.part("tuning", what, from.into(), to.into());
+    })?;
     progress.finish();
     Ok(points)
 }

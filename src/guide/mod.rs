@@ -9,3 +9,6 @@ pub mod own_board {}
 
 #[doc = include_str!("from_your_network.md")]
 pub mod from_your_network {}
+
+#[doc = include_str!("json.md")]
+pub mod json {}

@@ -23,6 +23,8 @@ pub struct Description {
     pub norms: Range,
     /// Biases, in nats; classes that are masked are left out.
     pub biases: Range,
+    /// How int8 activations are to be read, if the layer takes such.
+    pub input: Option<InputFigures>,
     /// "flat" or "confident", where queries told.
     pub layer: Option<&'static str>,
     /// What was measured when the file was built.
@@ -76,6 +78,15 @@ pub struct Range {
     pub mean: f32,
     /// The largest.
     pub max: f32,
+}
+
+/// See [`InputScale`](crate::model::InputScale).
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct InputFigures {
+    /// What an activation, less the zero point, is multiplied with.
+    pub scale: f32,
+    /// The activation that stands for zero.
+    pub zero_point: i8,
 }
 
 /// What was measured on queries held out.
@@ -164,6 +175,7 @@ impl Description {
             tree: tree_shape(model),
             norms: norms(model),
             biases: biases(model),
+            input: model.input_scale().map(|input| InputFigures { scale: input.scale, zero_point: input.zero_point }),
             layer: measured.map(|m| if m.top_p_mean >= CONFIDENT { "confident" } else { "flat" }),
             measured,
             trust: model.trust().map(|trust| TrustFigures {

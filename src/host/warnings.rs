@@ -20,13 +20,7 @@ const OTHER_SCALE: f32 = 1.5;
 
 /// What a model file says of itself.
 pub fn of_model(model: &Model<'_>) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if model.classes() < model.dim() {
-        let (classes, dim) = (model.classes(), model.dim());
-        warnings.push(format!(
-            "{classes} classes of {dim} dimensions: weights that are stored d×N are read with --transpose"
-        ));
-    }
+    let mut warnings = Vec::from_iter(of_shape(model));
     match model.measured() {
         Some(measured) => Figures {
             queries: measured.queries as usize,
@@ -43,6 +37,13 @@ pub fn of_model(model: &Model<'_>) -> Vec<String> {
         None => {}
     }
     warnings
+}
+
+/// That rows and columns may have been taken for each other, unless it is known how the weights were stored.
+pub fn of_shape(model: &Model<'_>) -> Option<String> {
+    let (classes, dim) = (model.classes(), model.dim());
+    let text = format!("{classes} classes of {dim} dimensions: weights that are stored d×N are read with --transpose");
+    (classes < dim).then_some(text)
 }
 
 /// What an evaluation says of the default classifier.

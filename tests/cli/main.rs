@@ -3,6 +3,8 @@
 
 mod build;
 mod errors;
+mod json;
+mod json_page;
 mod page;
 mod report;
 mod reproduce;

@@ -104,7 +104,7 @@ fn tune_lists_budgets_and_marks_the_front() {
     assert!(text.contains("uniform") && text.contains("links of ") && text.contains('*'), "{text}");
     let svg = std::fs::read_to_string(files.path("tune.svg")).unwrap();
     assert!(svg.contains("Pareto front") && svg.contains("uniform"));
-    let points = json(&files.run(&format!("{line} --json")));
+    let points = json(&files.run(&format!("{line} --json")))["points"].take();
     let error = |estimator: &str, setting: &str, at: usize| {
         let all = points.as_array().unwrap();
         let own: Vec<&Value> = all.iter().filter(|p| p["estimator"] == estimator && p["setting"] == setting).collect();

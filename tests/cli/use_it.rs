@@ -31,7 +31,7 @@ fn a_query_is_answered_from_a_file_and_from_standard_input() {
     assert!(from_file.contains("name"));
     let csv: String = queries.row(0).iter().map(f32::to_string).collect::<Vec<_>>().join(",");
     let output = files.zhat("query model.zhat --json --top 2").write_stdin(csv).output().unwrap();
-    let answers = json(&String::from_utf8(output.stdout).unwrap());
+    let answers = json(&String::from_utf8(output.stdout).unwrap())["answers"].take();
     assert_eq!(answers.as_array().unwrap().len(), 1);
     let best = &answers[0]["top"][0];
     assert_eq!(best["name"], format!("name{}", best["class"]));
@@ -39,11 +39,11 @@ fn a_query_is_answered_from_a_file_and_from_standard_input() {
     assert!(low < p && p < high && answers[0]["work"].as_u64().unwrap() <= (N * 4 / 10) as u64);
     files.npy("one.npy", "<f4", &[D], super::support::bytemuck_of(queries.row(0)));
     let alone = json(&files.run("query model.zhat --query one.npy --json --top 2"));
-    assert_eq!(alone, answers);
+    assert_eq!(alone["answers"], answers);
     let piped = files.zhat("query model.zhat --query - --json --top 2");
     let piped = { piped }.write_stdin(fs::read(files.path("queries.npy")).unwrap()).output().unwrap();
-    assert_eq!(json(&String::from_utf8(piped.stdout).unwrap())[0]["top"], answers[0]["top"]);
-    let exact = json(&files.run("query model.zhat --query one.npy --json --exact"));
+    assert_eq!(json(&String::from_utf8(piped.stdout).unwrap())["answers"][0]["top"], answers[0]["top"]);
+    let exact = json(&files.run("query model.zhat --query one.npy --json --exact"))["answers"].take();
     assert_eq!(exact[0]["work"].as_u64(), Some(N as u64));
     // What is left of the interval is the rounding of the rows.
     let number = |name: &str| exact[0]["top"][0][name].as_f64().unwrap();

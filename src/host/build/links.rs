@@ -17,7 +17,7 @@ const TOP: usize = 12;
 /// The weight of a pseudo-query beside a real one.
 const PSEUDO_WEIGHT: f32 = 0.3;
 /// Above this many rows, neighbours are looked for near by in the tree only, and pseudo-queries are left out.
-const BRUTE_FORCE: usize = 40_000;
+pub(super) const BRUTE_FORCE: usize = 40_000;
 /// Rows that one block of queries is scored in.
 const BLOCK: usize = 64;
 

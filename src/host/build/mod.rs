@@ -14,6 +14,7 @@
 
 mod assemble;
 mod bounds;
+pub(crate) mod effort;
 mod hierarchy;
 mod index;
 mod kmeans;
@@ -37,6 +38,7 @@ use super::quantise;
 use super::{BuildError, Matrix, cost, linear};
 use crate::math::Log2;
 use crate::model::{Budget, FileWriter, ModelBuf, Section, Settings};
+use effort::Effort;
 use index::{Grown, Source, Taught};
 use parts::Parts;
 pub use plan::{Plan, Targets};
@@ -44,16 +46,31 @@ pub use predict::Correction;
 use tune::Judge;
 pub use tune::{Trial, TrialResult, Unseen};
 
-/// What is being built, for whoever shows it.
+/// What is being built, for whoever shows it, and which part of the whole build's time it is expected to take.
 #[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    /// What is done.
+    pub task: Task,
+    /// The share of the time before it.
+    pub from: f32,
+    /// The share of the time up to its end.
+    pub to: f32,
+}
+
+/// What is done in a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Stage {
+pub enum Task {
     /// Rounding the rows.
     Quantise,
+    /// Looking for the classes that are high together.
+    Teach,
     /// Trying settings: this one of so many.
     Try(usize, usize),
     /// Building the index with the settings that were chosen.
     Finish,
+    /// Measuring the intervals.
+    Prove,
 }
 
 /// A finished model and how its settings were found.
@@ -117,13 +134,15 @@ pub fn build(
 ) -> Result<Built, BuildError> {
     quantise::check(weights, biases)?;
     check_queries(weights, calibration)?;
-    progress(Stage::Quantise);
+    let effort = Effort::new(weights.rows(), weights.cols(), calibration.map(Matrix::rows), targets);
+    let progress = &mut |task: Task| progress(effort.stage(task));
+    progress(Task::Quantise);
     let source = Source::new(weights, biases, calibration);
     let parts = Parts::new(weights, calibration, targets.seed);
     let builder = Builder { source: &source, parts: &parts, like: calibration.unwrap_or(&parts.tune), targets };
     let is_tiny = weights.rows() <= TINY && !targets.always_index;
     let searched = if is_tiny { Err(NoIndex::Cheaper) } else { builder.search(calibration, progress)? };
-    progress(Stage::Finish);
+    progress(Task::Finish);
     let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.rows.biases_in_nats()));
     let (model, index, trials) = match searched {
         Ok((best, trials)) => {
@@ -134,7 +153,10 @@ pub fn build(
     };
     let layer = FloatLayer { weights, biases, temperature: 1.0 };
     let trust = match (&parts.prove, calibration) {
-        (Some(queries), Some(all)) => prove::prove(&model.model(), layer, queries, all, targets.reject)?,
+        (Some(queries), Some(all)) => {
+            progress(Task::Prove);
+            prove::prove(&model.model(), layer, queries, all, targets.reject)?
+        }
         _ => None,
     };
     let model = match trust {
@@ -163,12 +185,15 @@ impl Builder<'_> {
     fn search(
         &self,
         calibration: Option<&Matrix>,
-        progress: &mut dyn FnMut(Stage),
+        progress: &mut dyn FnMut(Task),
     ) -> Result<Result<(Trial, Vec<Trial>), NoIndex>, BuildError> {
         let rows = self.source.rows.len();
         let plans = self.targets.plans(calibration.is_some(), rows);
         let most_links = plans.iter().map(|plan| plan.links).max().unwrap_or(0);
-        let taught = self.parts.learn.as_ref().map(|queries| Taught::new(self.source, queries, most_links));
+        let taught = self.parts.learn.as_ref().map(|queries| {
+            progress(Task::Teach);
+            Taught::new(self.source, queries, most_links)
+        });
         let taught_classes = taught.as_ref().map(Taught::best);
         let judge = Judge::new(self.targets, &self.parts.tune, taught_classes, rows);
         let share = |share: f32| (share * rows as f32) as usize;
@@ -179,7 +204,7 @@ impl Builder<'_> {
         let mut best: Option<(Plan, f32)> = None;
         let mut least = usize::MAX;
         for (i, plans) in trees.iter().enumerate() {
-            progress(Stage::Try(i + 1, trees.len() + 1));
+            progress(Task::Try(i + 1, trees.len() + 1));
             let grown = Grown::new(self.source, &plans[0], self.like, self.targets.seed);
             least = least.min(grown.hierarchy.least_cap());
             if grown.hierarchy.least_cap() > cap {
@@ -203,7 +228,7 @@ impl Builder<'_> {
         let Some((first, _)) = best else {
             return none(least);
         };
-        progress(Stage::Try(trees.len() + 1, trees.len() + 1));
+        progress(Task::Try(trees.len() + 1, trees.len() + 1));
         let grown = Grown::new(self.source, &first, self.like, self.targets.seed);
         let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
         let near = self.nearest(&grown, first.blend, most_links, &mut near);

@@ -93,6 +93,12 @@ impl Trial {
 /// Steps of a bisection: for a first impression, and for the choice.
 const FEW_STEPS: usize = 7;
 const STEPS: usize = 12;
+/// Searches of all queries that each of them takes: to the cap, the bisection and its end; with all the work and half of
+/// it, or with links followed from so many rows.
+pub(super) const SEARCHES: usize = 2 * (FEW_STEPS + 2);
+pub(super) const SEARCHES_TO_CHOOSE: usize = EXPANDS.len() * (STEPS + 2);
+/// Best rows whose links are followed.
+const EXPANDS: [u32; 4] = [0, 2, 4, 8];
 
 /// A model that is asked, and the exact answers.
 struct Asked<'a> {
@@ -140,7 +146,7 @@ impl<'a> Judge<'a> {
         let file = index.draft(draft())?;
         let asked = Asked { model: file.model(), truths: measure::truths(&file.model(), self.queries)?, plan };
         let mut trials = Vec::new();
-        let expands: &[u32] = if plan.links == 0 { &[0] } else { &[0, 2, 4, 8] };
+        let expands: &[u32] = if plan.links == 0 { &[0] } else { &EXPANDS };
         for &expand in expands {
             trials.extend(self.try_work(&asked, index.least_cap(), self.targets.work, expand, STEPS)?);
         }

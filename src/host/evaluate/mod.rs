@@ -21,6 +21,7 @@
 //! # Ok(()) }
 //! ```
 
+mod effort;
 mod method;
 mod quality;
 mod report;
@@ -35,6 +36,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+pub(super) use effort::Effort;
 pub use method::{Answer, Memory, Method, TOP, ask};
 pub use quality::Reliability;
 pub use report::{Data, EstimatorReport, Labelled, ModelSummary, Quality, Report};
@@ -134,8 +136,24 @@ impl Evaluation {
         queries: &Matrix,
         options: &Options<'_>,
     ) -> Result<Self, EvaluateError> {
+        Self::watched(model, layer, queries, options, &mut |_, _| {})
+    }
+
+    /// The same; `progress` is told which part of the time the next block of queries takes: from which share to which.
+    ///
+    /// # Errors
+    /// [`EvaluateError`].
+    pub fn watched(
+        model: &Model<'_>,
+        layer: Option<FloatLayer<'_>>,
+        queries: &Matrix,
+        options: &Options<'_>,
+        progress: &mut dyn FnMut(f32, f32),
+    ) -> Result<Self, EvaluateError> {
         check(model, layer, queries, options)?;
         let budget = options.budget.unwrap_or_else(|| stored_budget(model));
+        let effort = Effort::new(model, layer.is_some(), queries.rows(), options, &budget);
+        progress(0.0, effort.calibration);
         let seen = options.calibration.map(|calibration| best_classes(model, calibration)).transpose()?;
         let labelled = options.labels.is_some();
         let seeds = |method: Method| if method.is_random() { options.seeds.max(1) } else { 1 };
@@ -146,6 +164,8 @@ impl Evaluation {
         let mut layers = Layers::default();
         for (index, block) in queries.data().chunks(BLOCK * queries.cols()).enumerate() {
             let first = index * BLOCK;
+            let (from, to) = effort.block(first, first + block.len() / queries.cols(), queries.rows());
+            progress(from, to);
             let values = quantised(model, block).map_err(|(i, error)| EvaluateError::Query(first + i, error))?;
             let exacts = exact(&QuantisedLayer(model), &values, queries.cols(), TOP);
             let floats = layer.map(|layer| exact(&layer, block, queries.cols(), 1));
@@ -172,6 +192,7 @@ impl Evaluation {
                 }
             }
         }
+        progress(1.0 - effort.times, 1.0);
         let times = if options.timed { times(model, queries, &options.methods, &budget) } else { Vec::new() };
         let micros = |at: usize| times.get(at).map_or(0.0, |time: &Duration| time.as_secs_f32() * 1e6);
         let estimators = tallies

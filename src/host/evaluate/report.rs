@@ -12,7 +12,6 @@ pub struct Report {
     /// What it was asked.
     pub data: Data,
     /// With labels: how good the probabilities are that need no estimate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Labelled>,
     /// Each estimator's figures.
     pub estimators: Vec<EstimatorReport>,
@@ -84,7 +83,6 @@ pub struct Data {
     /// The mean standard deviation of a query's scores over the classes, in nats.
     pub score_spread: f32,
     /// Queries whose best class is the best of no calibration query.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen_queries: Option<usize>,
 }
 
@@ -103,7 +101,6 @@ pub struct Quality {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Labelled {
     /// The layer as it was given, at the model's temperature.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub float: Option<Quality>,
     /// The quantised layer with its exact Z.
     pub exact: Quality,

@@ -1,6 +1,6 @@
 //! Estimators over budgets and settings: what more or less work would give.
 
-use super::{EvaluateError, Evaluation, Method, Options, stored_budget};
+use super::{Effort, EvaluateError, Evaluation, Method, Options, stored_budget};
 use crate::Model;
 use crate::host::Matrix;
 use crate::model::Budget;
@@ -29,7 +29,7 @@ pub struct Point {
 }
 
 /// Asks every estimator with every budget, a share of N; the default one also with other settings. `step` is told what
-/// is being asked.
+/// is being asked, and from which share of the time to which it takes.
 ///
 /// # Errors
 /// [`EvaluateError`], for the first query that the model refuses.
@@ -39,38 +39,45 @@ pub fn sweep(
     methods: &[Method],
     shares: &[f32],
     seeds: usize,
-    step: &mut dyn FnMut(&str),
+    step: &mut dyn FnMut(&str, f32, f32),
 ) -> Result<Vec<Point>, EvaluateError> {
     let stored = stored_budget(model);
     let least = model.tree().map_or(1, |tree| tree.least_cap()) as u32;
-    let mut points = Vec::new();
+    let mut asked = Vec::new();
     for &method in methods {
         for (setting, epsilon, expand) in settings(method, model, &stored) {
-            for &share in shares {
-                step(&format!("{method}, {setting}, {:.1} %", 100.0 * share));
+            // Some cost the same whatever the budget is.
+            let is_fixed = matches!(method, Method::Exact | Method::Fmbe | Method::SelfNormalised);
+            for &share in if is_fixed { &shares[..shares.len().min(1)] } else { shares } {
                 let cap = ((share * model.classes() as f32) as u32).max((4 * least).div_ceil(3));
                 let budget = Budget { cap, epsilon, expand };
                 let options =
                     Options { methods: vec![method], seeds, budget: Some(budget), timed: false, ..Options::default() };
-                let found = Evaluation::run(model, None, queries, &options)?.report;
-                let Some(found) = found.estimators.first() else { continue };
-                points.push(Point {
-                    estimator: method.name(),
-                    setting: setting.clone(),
-                    cap: cap as f32 / model.classes() as f32,
-                    work_mean: found.work_mean,
-                    work_max: found.work_max,
-                    err_mean: found.err_mean,
-                    recall_at_1: found.recall_at_1,
-                    coverage95: found.coverage95,
-                    pareto: false,
-                });
-                // These cost the same whatever the budget is.
-                if matches!(method, Method::Exact | Method::Fmbe | Method::SelfNormalised) {
-                    break;
-                }
+                let effort = Effort::new(model, false, queries.rows(), &options, &budget).all;
+                asked.push((format!("{method}, {setting}, {:.1} %", 100.0 * share), setting.clone(), options, effort));
             }
         }
+    }
+    let all: f64 = asked.iter().map(|(.., effort)| effort).sum();
+    let (mut points, mut done) = (Vec::new(), 0.0);
+    for (shown, setting, options, effort) in asked {
+        let (from, length) = (done / all, effort / all);
+        let at = |share: f32| (from + length * f64::from(share)) as f32;
+        let found =
+            Evaluation::watched(model, None, queries, &options, &mut |from, to| step(&shown, at(from), at(to)))?;
+        done += effort;
+        let (Some(found), Some(budget)) = (found.report.estimators.first(), options.budget) else { continue };
+        points.push(Point {
+            estimator: found.name,
+            setting,
+            cap: budget.cap as f32 / model.classes() as f32,
+            work_mean: found.work_mean,
+            work_max: found.work_max,
+            err_mean: found.err_mean,
+            recall_at_1: found.recall_at_1,
+            coverage95: found.coverage95,
+            pareto: false,
+        });
     }
     let all: Vec<(f32, f32)> = points.iter().map(|point| (point.work_mean, point.err_mean)).collect();
     let front = pareto(&all);
@@ -114,4 +121,31 @@ pub fn pareto(points: &[(f32, f32)]) -> Vec<(f32, f32)> {
         better
     });
     sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::build::{Targets, build};
+    use crate::host::{Kind, Layer};
+
+    #[test]
+    fn parts_of_the_time_follow_each_other_from_nothing_to_all() {
+        let layer = Layer::generate(500, 8, 1);
+        let queries = layer.queries(Kind::LanguageModel, 600, 1);
+        let targets = Targets { work: 0.3, cap: 0.6, always_index: true, ..Targets::default() };
+        let built = build(&layer.weights, &layer.biases, None, &targets, &mut |_| {}).unwrap();
+        let model = built.model.model();
+        let mut parts = Vec::new();
+        let methods = [Method::Exact, Method::Moments, Method::Mimps];
+        sweep(&model, &queries, &methods, &[0.2, 0.5], 2, &mut |_, from, to| parts.push((from, to))).unwrap();
+        let options = Options { calibration: Some(&queries), ..Options::default() };
+        let mut own = Vec::new();
+        Evaluation::watched(&model, None, &queries, &options, &mut |from, to| own.push((from, to))).unwrap();
+        for parts in [parts, own] {
+            assert!(parts.len() > 3 && parts[0].0 == 0.0);
+            assert!(parts.windows(2).all(|pair| (pair[0].1 - pair[1].0).abs() < 1e-4), "{parts:?}");
+            assert!((parts[parts.len() - 1].1 - 1.0).abs() < 1e-4);
+        }
+    }
 }

@@ -99,12 +99,12 @@ impl fmt::Display for Obstacle {
                 write!(f, "the tensor \"{tensor}\" is kept in {file}: {why}")
             }
             Self::NotLinear { node, why, candidates } => {
-                write!(f, "{node} {why}; --layer takes another node{}", listed(candidates))
+                write!(f, "{node} {why}; {}", listed(candidates))
             }
             Self::Unclear { candidates } => {
-                write!(f, "several layers could be meant: choose with --layer{}", listed(candidates))
+                write!(f, "several layers could be meant; {}", listed(candidates))
             }
-            Self::NoSuchLayer { name, candidates } => write!(f, "has no layer \"{name}\"{}", listed(candidates)),
+            Self::NoSuchLayer { name, candidates } => write!(f, "has no layer \"{name}\"; {}", listed(candidates)),
             Self::Engine(text) => {
                 write!(f, "can't be run here: {text}; the layer's inputs from another engine can be given as --queries")
             }
@@ -146,9 +146,9 @@ fn listed(candidates: &[String]) -> String {
     const SHOWN: usize = 8;
     let skipped = candidates.len().saturating_sub(SHOWN);
     let mut text = match candidates.len() {
-        0 => " (there is no linear layer with constant weights)".to_owned(),
-        n if skipped > 0 => format!(" (the last {SHOWN} of {n} linear layers)"),
-        _ => String::new(),
+        0 => "there is no linear layer with constant weights in it".to_owned(),
+        n if skipped > 0 => format!("--layer NAME takes another one, of which the last {SHOWN} of {n} are"),
+        _ => "--layer NAME takes one of these:".to_owned(),
     };
     for candidate in &candidates[skipped..] {
         text += &format!("\n  {candidate}");

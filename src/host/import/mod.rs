@@ -24,7 +24,7 @@ pub use error::{ImportError, Obstacle};
 pub use layer::{OutputLayer, with_input_scale};
 pub use onnx::{Onnx, Split};
 #[cfg(feature = "import")]
-pub use run::{Agreement, InputFile, RunOptions, Seen};
+pub use run::{Agreement, Difference, InputFile, RunOptions, Seen};
 pub use tflite::Tflite;
 
 /// Reads the output layer of a network: the one that is named, or the one that its outputs come from.

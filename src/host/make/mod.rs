@@ -1,13 +1,16 @@
 //! From what a user has and wants to a finished model file: splits the queries, fits the temperature, meets a limit on
 //! the error or on the size, adds names, and measures the result on queries that nothing was tuned on.
 
+mod course;
 mod error;
 mod request;
 
 pub use error::MakeError;
 pub use request::{Knobs, Request};
 
-use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, build};
+use course::Course;
+
+use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build};
 use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
 use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::kernels::ROW_ALIGN;
@@ -20,18 +23,30 @@ const FEW: usize = 80;
 const LEAST_WORK: f32 = 0.005;
 const STEPS: usize = 15;
 
-/// What is being done, for whoever shows it.
+/// What is being done, for whoever shows it, and which part of the whole time it is expected to take. What turns out to be
+/// needed on the way moves the shares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// What is done.
+    pub doing: Doing,
+    /// The share of the time before it.
+    pub from: f32,
+    /// The share of the time up to its end.
+    pub to: f32,
+}
+
+/// What is done in a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Step {
+pub enum Doing {
     /// Fitting the temperature.
     Temperature,
     /// Building for the targets.
-    Build(Stage),
+    Build(Task),
     /// Building with fewer links or larger leaves, to fit the flash.
-    Smaller(Plan, Stage),
+    Smaller(Plan, Task),
     /// Building for this work, to meet the limit on the error.
-    Work(f32, Stage),
+    Work(f32, Task),
     /// Measuring on the queries put aside.
     Report,
 }
@@ -56,9 +71,11 @@ pub struct Made {
 pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Made, MakeError> {
     check(request)?;
     let (tune, held) = split(request);
+    let tuned = tune.as_ref().or(request.queries);
+    let mut course = Course::new(request, tuned.map(Matrix::rows), held.as_ref().or(request.report).map(Matrix::rows));
     let mut temperature = 1.0;
     if let (true, Some(labels), Some(queries)) = (request.fit_temperature, request.labels, request.queries) {
-        progress(Step::Temperature);
+        progress(course.temperature());
         // The labels of what is put aside are not looked at.
         let part = tune.as_ref().unwrap_or(queries);
         temperature = fit_temperature(request.weights, request.biases, part, labels);
@@ -68,9 +85,9 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
         Some((weights, biases)) => (weights, &biases[..]),
         None => (request.weights, request.biases),
     };
-    let maker = Maker { request, weights, biases, queries: tune.as_ref().or(request.queries) };
-    let built = maker.built(progress)?;
-    progress(Step::Report);
+    let maker = Maker { request, weights, biases, queries: tuned };
+    let built = maker.built(&mut course, progress)?;
+    progress(course.report());
     let mut report = match held.as_ref().or(request.report) {
         Some(held) => {
             let layer = FloatLayer { weights, biases, temperature: 1.0 };
@@ -133,7 +150,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn built(&self, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
+    fn built(&self, course: &mut Course, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
         let Request { targets, knobs, max_error, flash, .. } = self.request;
         if let Some(limit) = *flash {
             let rows = self.fixed_bytes();
@@ -143,13 +160,13 @@ impl Maker<'_> {
         }
         let plans = knobs.apply(targets.plans(self.queries.is_some(), self.request.weights.rows()));
         let targets = Targets { plans, ..targets.clone() };
-        let built = self.build(&targets, &mut |stage| progress(Step::Build(stage)))?;
+        let built = self.build(&targets, &mut |stage| progress(course.stage(stage, Doing::Build)))?;
         let built = match *flash {
-            Some(limit) => self.smaller(built, &targets, limit, progress)?,
+            Some(limit) => self.smaller(built, &targets, limit, course, progress)?,
             None => built,
         };
         match *max_error {
-            Some(limit) => self.least_work(built, &targets, limit, progress),
+            Some(limit) => self.least_work(built, &targets, limit, course, progress),
             None => Ok(built),
         }
     }
@@ -182,6 +199,7 @@ impl Maker<'_> {
         built: Built,
         targets: &Targets,
         limit: usize,
+        course: &mut Course,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
         let size = self.size(&built)?;
@@ -216,7 +234,9 @@ impl Maker<'_> {
                 continue;
             }
             let targets = Targets { plans: vec![step], ..targets.clone() };
-            let built = self.build(&targets, &mut |stage| progress(Step::Smaller(step, stage)))?;
+            course.one_more();
+            let built =
+                self.build(&targets, &mut |stage| progress(course.stage(stage, |task| Doing::Smaller(step, task))))?;
             let size = self.size(&built)?;
             if size <= limit {
                 return Ok(built);
@@ -232,6 +252,7 @@ impl Maker<'_> {
         built: Built,
         targets: &Targets,
         limit: f32,
+        course: &mut Course,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
         let plans = match built.index {
@@ -247,7 +268,8 @@ impl Maker<'_> {
         let mut tries = |step: usize| {
             let work = work(step);
             let targets = Targets { work, cap: (work * ratio).min(1.0), plans: plans.clone(), ..targets.clone() };
-            self.build(&targets, &mut |stage| progress(Step::Work(work, stage)))
+            course.next();
+            self.build(&targets, &mut |stage| progress(course.stage(stage, |task| Doing::Work(work, task))))
         };
         let (mut low, mut high) = (0, STEPS);
         let mut best: Option<Built> = None;

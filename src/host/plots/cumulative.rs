@@ -3,53 +3,58 @@
 use std::path::Path;
 
 use plotters::coord::Shift;
-use plotters::prelude::{ChartBuilder, DrawingArea, DrawingBackend, IntoLogRange, LineSeries, RGBColor};
+use plotters::prelude::{BindKeyPoints, ChartBuilder, DrawingArea, DrawingBackend, IntoLogRange, LineSeries};
 use plotters::style::Color;
 
-use super::legend::{self, Entry};
-use super::{FONT, Figure, PlotError, colour, percent, save, text};
+use super::axis::{Axis, count, percent};
+use super::colours::colours;
+use super::legend::{self, Entry, Mark};
+use super::{FONT, Figure, LEFT, PlotError, THIN, save, text, titled};
 
-/// Draws the share of p that the best 1, 2, 3, … classes hold, a line for each query.
+/// Draws the share of p that the best 1, 2, 3, … classes hold, a line for each query; `about` says of what.
 ///
 /// # Errors
 /// [`PlotError`].
-pub fn cumulative(path: &Path, curves: &[(String, Vec<f32>)]) -> Result<(), PlotError> {
-    save(path, &Plot { curves })
+pub fn cumulative(path: &Path, about: &str, curves: &[(String, Vec<f32>)]) -> Result<(), PlotError> {
+    save(path, &Plot { about, curves })
 }
 
 struct Plot<'a> {
+    about: &'a str,
     curves: &'a [(String, Vec<f32>)],
 }
 
 impl Figure for Plot<'_> {
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), String> {
-        let entries: Vec<Entry> =
-            self.curves.iter().enumerate().map(|(i, (name, _))| Entry::line(name, colour(i))).collect();
-        let area = legend::beside(area, &entries)?;
+        let area = titled(area, "Cumulative probability over sorted classes", self.about)?;
+        let colours = colours(self.curves.iter().map(|(name, _)| name.as_str()));
+        let entries = self.curves.iter().zip(&colours).map(|((name, _), &colour)| Entry::new(Mark::Line, name, colour));
+        let area = legend::beside(&area, &entries.collect::<Vec<_>>())?;
         let most = self.curves.iter().map(|(_, curve)| curve.len()).max().unwrap_or(1).max(2) as f32;
+        let Axis { low, high, ticks, lines } = Axis::between(1.0, most);
         let mut chart = ChartBuilder::on(&area)
-            .caption("Cumulative probability over sorted classes", (FONT, 22))
             .margin(16)
+            .margin_top(0)
             .x_label_area_size(52)
-            .y_label_area_size(84)
-            .build_cartesian_2d((1.0f32..most).log_scale(), 0.0f32..1.02)
+            .y_label_area_size(LEFT - 16)
+            .build_cartesian_2d((low..high).log_scale().with_key_points(ticks).with_light_points(lines), 0.0f32..1.02)
             .map_err(text)?;
         chart
             .configure_mesh()
             .x_desc("classes, most probable first")
             .y_desc("share of the probability")
-            .x_label_formatter(&|rank| format!("{rank:.0}"))
+            .x_label_formatter(&count)
             .y_label_formatter(&percent)
             .y_labels(11)
             .max_light_lines(4)
             .label_style((FONT, 14))
             .axis_desc_style((FONT, 16))
-            .light_line_style(RGBColor(240, 240, 240))
+            .light_line_style(THIN)
             .draw()
             .map_err(text)?;
-        for (i, (_, curve)) in self.curves.iter().enumerate() {
+        for ((_, curve), colour) in self.curves.iter().zip(&colours) {
             let points = thinned(curve.len()).into_iter().map(|rank| (rank as f32, curve[rank - 1]));
-            chart.draw_series(LineSeries::new(points, colour(i).stroke_width(2))).map_err(text)?;
+            chart.draw_series(LineSeries::new(points, colour.stroke_width(2))).map_err(text)?;
         }
         Ok(())
     }

@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use plotters::coord::Shift;
-use plotters::prelude::{ChartBuilder, Circle, DrawingArea, DrawingBackend, IntoLogRange, LineSeries, RGBColor};
+use plotters::prelude::{
+    BindKeyPoints, ChartBuilder, Circle, DrawingArea, DrawingBackend, IntoLogRange, LineSeries, RGBColor,
+};
 use plotters::style::Color;
 
-use super::legend::{self, Entry};
-use super::{FONT, Figure, PlotError, colour, percent, save, text};
+use super::axis::{Axis, percent};
+use super::colours::colours;
+use super::legend::{self, Entry, Mark};
+use super::{FONT, Figure, LEFT, PlotError, THIN, save, text, titled};
 use crate::host::evaluate::pareto;
 
 /// What is below this is drawn at it: zero has no logarithm.
@@ -25,12 +29,14 @@ pub struct Line {
     pub points: Vec<(f32, f32)>,
 }
 
-/// Draws the lines to a file.
+/// Draws the lines to a file; `about` says of what they are.
 ///
 /// # Errors
 /// [`PlotError`].
-pub fn error_against_work(path: &Path, lines: &[Line]) -> Result<(), PlotError> {
+pub fn error_against_work(path: &Path, about: &str, lines: &[Line]) -> Result<(), PlotError> {
     let clamp = |&(work, error): &(f32, f32)| (work.clamp(LEAST, MOST), error.clamp(LEAST, MOST));
+    let errors = || lines.iter().flat_map(|line| &line.points).map(|point| point.1);
+    let is_cut = [errors().any(|error| error > MOST), errors().any(|error| error < LEAST)];
     let lines: Vec<Line> = lines
         .iter()
         .map(|line| {
@@ -39,32 +45,40 @@ pub fn error_against_work(path: &Path, lines: &[Line]) -> Result<(), PlotError> 
             Line { name: line.name.clone(), points }
         })
         .collect();
-    save(path, &Plot { lines })
+    save(path, &Plot { about, lines, is_cut })
 }
 
-struct Plot {
+struct Plot<'a> {
+    about: &'a str,
     lines: Vec<Line>,
+    /// Whether an error is drawn at the limit that it is above or below.
+    is_cut: [bool; 2],
 }
 
-impl Figure for Plot {
+impl Figure for Plot<'_> {
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), String> {
         let all: Vec<(f32, f32)> = self.lines.iter().flat_map(|line| &line.points).copied().collect();
-        let mut entries: Vec<Entry> =
-            self.lines.iter().enumerate().map(|(i, line)| Entry::line(&line.name, colour(i))).collect();
-        entries.push(Entry { name: "Pareto front".into(), colour: FRONT, line: false, hollow: true });
-        let area = legend::beside(area, &entries)?;
-        let range = |axis: fn(&(f32, f32)) -> f32| {
-            let low = all.iter().map(axis).fold(f32::INFINITY, f32::min).min(1.0);
-            let high = all.iter().map(axis).fold(LEAST, f32::max);
-            (low / 1.6, high.max(low * 2.0) * 1.6)
+        let area = titled(area, "Error of Z against work", self.about)?;
+        let colours = colours(self.lines.iter().map(|line| line.name.as_str()));
+        let entry = |(line, &colour): (&Line, &RGBColor)| {
+            Entry::new(if line.points.len() > 1 { Mark::Dots } else { Mark::Dot(4) }, &line.name, colour)
         };
-        let ((x0, x1), (y0, y1)) = (range(|p| p.0), range(|p| p.1));
+        let mut entries: Vec<Entry> = self.lines.iter().zip(&colours).map(entry).collect();
+        entries.push(Entry::new(Mark::Ring, "Pareto front", FRONT));
+        let remarks = [format!("{}: that or more", percent(&MOST)), format!("{}: that or less", percent(&LEAST))];
+        let remarks = remarks.into_iter().zip(self.is_cut).filter(|(_, is_cut)| *is_cut);
+        entries.extend(remarks.map(|(remark, _)| Entry::new(Mark::None, remark, FRONT)));
+        let area = legend::beside(&area, &entries)?;
+        let (x, y) = (Axis::holding(all.iter().map(|point| point.0)), Axis::holding(all.iter().map(|point| point.1)));
         let mut chart = ChartBuilder::on(&area)
-            .caption("Error of Z against work", (FONT, 22))
             .margin(16)
+            .margin_top(0)
             .x_label_area_size(52)
-            .y_label_area_size(84)
-            .build_cartesian_2d((x0..x1).log_scale(), (y0..y1).log_scale())
+            .y_label_area_size(LEFT - 16)
+            .build_cartesian_2d(
+                (x.low..x.high).log_scale().with_key_points(x.ticks).with_light_points(x.lines),
+                (y.low..y.high).log_scale().with_key_points(y.ticks).with_light_points(y.lines),
+            )
             .map_err(text)?;
         chart
             .configure_mesh()
@@ -74,11 +88,11 @@ impl Figure for Plot {
             .y_label_formatter(&percent)
             .label_style((FONT, 14))
             .axis_desc_style((FONT, 16))
-            .light_line_style(RGBColor(240, 240, 240))
+            .light_line_style(THIN)
             .draw()
             .map_err(text)?;
-        for (i, line) in self.lines.iter().enumerate() {
-            let colour = colour(i);
+        // The first lie on top: the defaults come before their variants.
+        for (line, colour) in self.lines.iter().zip(&colours).rev() {
             chart.draw_series(LineSeries::new(line.points.clone(), colour.stroke_width(2))).map_err(text)?;
             let dots = line.points.iter().map(|&point| Circle::new(point, 4, colour.filled()));
             chart.draw_series(dots).map_err(text)?;

@@ -1,7 +1,10 @@
 //! Plots as SVG and PNG: error against work, the cumulative distribution of p, reliability.
 //!
-//! The legend stands beside the plot, not in it, so that it never covers a point. The font comes with the program.
+//! The legend stands beside the plot, not in it, so that it never covers a point. An estimator has the same colour in
+//! every plot. The font comes with the program.
 
+mod axis;
+mod colours;
 mod cumulative;
 mod error_against_work;
 mod growth;
@@ -13,7 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use plotters::coord::Shift;
-use plotters::prelude::{BitMapBackend, DrawingArea, DrawingBackend, IntoDrawingArea, RGBColor, SVGBackend, WHITE};
+use plotters::prelude::{
+    BitMapBackend, DrawingArea, DrawingBackend, IntoDrawingArea, RGBColor, SVGBackend, Text, WHITE,
+};
 use plotters::style::{FontStyle, register_font};
 
 pub use cumulative::cumulative;
@@ -23,8 +28,12 @@ pub use reliability::reliability;
 
 use crate::host::io::write_atomically;
 
-const SIZE: (u32, u32) = (1040, 620);
+const SIZE: (u32, u32) = (1040, 640);
 const FONT: &str = "sans-serif";
+/// Where the axis begins: room for its labels.
+const LEFT: i32 = 100;
+/// The thin lines of a mesh.
+const THIN: RGBColor = RGBColor(240, 240, 240);
 
 /// Why there is no plot.
 #[derive(Debug)]
@@ -97,47 +106,28 @@ fn finish<B: DrawingBackend>(figure: &impl Figure, area: DrawingArea<B, Shift>) 
     area.present().map_err(text)
 }
 
+/// Writes what the figure shows, and of what; what is left for the rest.
+fn titled<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    title: &str,
+    about: &str,
+) -> Result<DrawingArea<B, Shift>, String> {
+    /// Characters that are sure to fit.
+    const FIT: usize = 110;
+    let (above, below) = area.split_vertically(66);
+    let cut = about.char_indices().nth(FIT).map(|(at, _)| format!("{}…", &about[..at]));
+    above.draw(&Text::new(title.to_owned(), (LEFT, 14), (FONT, 22))).map_err(text)?;
+    above.draw(&Text::new(cut.unwrap_or_else(|| about.into()), (LEFT, 44), (FONT, 15))).map_err(text)?;
+    Ok(below)
+}
+
 fn text(error: impl fmt::Display) -> String {
     error.to_string()
-}
-
-/// Colours that are told apart by the colour-blind too (Okabe and Ito), and two more.
-const COLOURS: [RGBColor; 9] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(120, 94, 240),
-    RGBColor(110, 110, 110),
-    RGBColor(0, 0, 0),
-];
-
-fn colour(index: usize) -> RGBColor {
-    COLOURS[index % COLOURS.len()]
-}
-
-/// A share as a tick says it.
-fn percent(share: &f32) -> String {
-    let percent = share * 100.0;
-    if percent == 0.0 {
-        return "0 %".into();
-    }
-    let digits = (-(percent.abs().log10() + 1e-3).floor()).max(0.0) as usize;
-    format!("{percent:.digits$} %")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_per_cent_without_needless_digits() {
-        let ticks = [1.0, 0.1, 0.01, 0.001, 0.0001, 0.025, 0.0];
-        let shown = ticks.map(|tick| percent(&tick));
-        assert_eq!(shown, ["100 %", "10 %", "1 %", "0.1 %", "0.01 %", "2 %", "0 %"]);
-    }
 
     #[test]
     fn every_plot_is_drawn_in_both_formats() {
@@ -148,14 +138,14 @@ mod tests {
         ];
         for name in ["a.svg", "a.png"] {
             let path = directory.path().join(name);
-            error_against_work(&path, &lines).unwrap();
-            reliability(&path, &[("moments", vec![(0.1, 0.2, 0.5), (0.9, 0.8, 0.5)])]).unwrap();
-            cumulative(&path, &[("query 0".into(), vec![0.5, 0.8, 1.0])]).unwrap();
+            error_against_work(&path, "m.zhat, 9 queries", &lines).unwrap();
+            reliability(&path, "m.zhat, 9 queries", &[("moments", vec![(0.1, 0.2, 0.5), (0.9, 0.8, 0.5)])]).unwrap();
+            cumulative(&path, "m.zhat, 9 queries", &[("query 0".into(), vec![0.5, 0.8, 1.0])]).unwrap();
             assert!(std::fs::metadata(&path).unwrap().len() > 1000);
         }
         let svg = std::fs::read_to_string(directory.path().join("a.svg")).unwrap();
-        assert!(svg.starts_with("<svg") && svg.contains("query 0"));
-        let error = cumulative(&directory.path().join("a.pdf"), &[]).unwrap_err();
+        assert!(svg.starts_with("<svg") && svg.contains("query 0") && svg.contains("m.zhat, 9 queries"));
+        let error = cumulative(&directory.path().join("a.pdf"), "", &[]).unwrap_err();
         assert!(error.to_string().ends_with("a.pdf: plots are .svg or .png"));
     }
 }

@@ -32,8 +32,23 @@ pub struct Agreement {
     pub network_right: Option<usize>,
     /// With labels: how often the model's best class is right.
     pub model_right: Option<usize>,
-    /// Queries where the best class differs: query, the network's class and p, the model's class and p.
-    pub differ: Vec<(usize, usize, f32, u32, f32)>,
+    /// Queries whose best class is another one.
+    pub differ: Vec<Difference>,
+}
+
+/// A query whose best class is another one.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Difference {
+    /// Which one.
+    pub query: usize,
+    /// The network's best class.
+    pub network_class: usize,
+    /// And its p.
+    pub network_p: f32,
+    /// The model's best class.
+    pub model_class: u32,
+    /// And its p.
+    pub model_p: f32,
 }
 
 impl Agreement {
@@ -67,7 +82,13 @@ impl Agreement {
             let found = p[best.class as usize];
             let same = found == most;
             if !same {
-                self.differ.push((self.queries, class, most, best.class, best.p));
+                self.differ.push(Difference {
+                    query: self.queries,
+                    network_class: class,
+                    network_p: most,
+                    model_class: best.class,
+                    model_p: best.p,
+                });
             }
             self.same += usize::from(same);
             let dp = f64::from((best.p - most).abs());

@@ -5,7 +5,7 @@ mod engine;
 mod feed;
 mod padding;
 
-pub use agreement::Agreement;
+pub use agreement::{Agreement, Difference};
 pub use feed::InputFile;
 
 use super::error::{ImportError, Obstacle};

@@ -13,24 +13,33 @@ pub(super) const DEQUANTIZE: u32 = 6;
 pub(super) const FULLY_CONNECTED: u32 = 9;
 
 /// Names of the operators that end a classifier, for messages.
-const NAMES: [(u32, &str); 17] = [
+const NAMES: [(u32, &str); 26] = [
     (ADD, "ADD"),
     (1, "AVERAGE_POOL_2D"),
     (2, "CONCATENATION"),
     (CONV_2D, "CONV_2D"),
     (4, "DEPTHWISE_CONV_2D"),
+    (5, "DEPTH_TO_SPACE"),
     (DEQUANTIZE, "DEQUANTIZE"),
     (FULLY_CONNECTED, "FULLY_CONNECTED"),
     (14, "LOGISTIC"),
+    (17, "MAX_POOL_2D"),
     (18, "MUL"),
     (19, "RELU"),
     (22, "RESHAPE"),
     (25, "SOFTMAX"),
+    (27, "SVDF"),
     (28, "TANH"),
+    (32, "CUSTOM"),
+    (36, "GATHER"),
     (40, "MEAN"),
+    (41, "SUB"),
+    (45, "STRIDED_SLICE"),
     (50, "LOG_SOFTMAX"),
+    (55, "MAXIMUM"),
     (56, "ARG_MAX"),
     (114, "QUANTIZE"),
+    (118, "IF"),
 ];
 
 /// The first graph of a file.

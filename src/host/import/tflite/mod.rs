@@ -87,13 +87,12 @@ fn operators<'a>(graph: &Graph<'a>) -> Result<(Vec<Operator<'a>>, HashMap<i32, u
 
 fn head<'a>(graph: &Graph<'a>, name: Option<&str>) -> Result<Head<'a>, Obstacle> {
     let (all, makers) = operators(graph)?;
+    let shown = |operator: &Operator<'_>| {
+        let shape = weights_tensor(graph, operator, &all, &makers).map(|tensor| tensor.shape()).unwrap_or_default();
+        format!("{}, {}×{}", graph.label(operator), shape.first().unwrap_or(&0), shape.last().unwrap_or(&0))
+    };
     let candidates = || -> Vec<String> {
-        let layers = all.iter().filter(|operator| linear(graph, operator, &all, &makers).is_ok());
-        let size = |operator: &Operator<'_>| {
-            let shape = weights_tensor(graph, operator, &all, &makers).map(|tensor| tensor.shape()).unwrap_or_default();
-            format!("{}×{}", shape.first().unwrap_or(&0), shape.last().unwrap_or(&0))
-        };
-        layers.map(|operator| format!("{}, {}", graph.label(operator), size(operator))).collect()
+        all.iter().filter(|operator| linear(graph, operator, &all, &makers).is_ok()).map(shown).collect()
     };
     let starts: Vec<i32> = match name {
         None => graph.outputs.ints().collect(),
@@ -114,7 +113,7 @@ fn head<'a>(graph: &Graph<'a>, name: Option<&str>) -> Result<Head<'a>, Obstacle>
         (1, _) => Ok(heads.swap_remove(0)),
         (0, Some((node, why))) => Err(Obstacle::NotLinear { node, why, candidates: candidates() }),
         (0, None) => Err(broken()),
-        _ => Err(Obstacle::Unclear { candidates: heads.iter().map(|head| graph.label(&head.layer)).collect() }),
+        _ => Err(Obstacle::Unclear { candidates: heads.iter().map(|head| shown(&head.layer)).collect() }),
     }
 }
 

@@ -1,0 +1,50 @@
+//! What `--json` prints is what the page about it says, field by field.
+
+use std::path::Path;
+
+use zhat::host::io::write_npy;
+use zhat::host::{Kind, Layer};
+
+use super::json_page::Page;
+use super::support::{BUILD, D, Files, N, json};
+
+const LAYER: &str = "--weights weights.npy --bias bias.npy --queries queries.npy";
+
+#[test]
+fn every_field_is_documented_and_every_documented_field_is_printed() {
+    let files = Files::with_model();
+    // Enough to learn from, so that some classes are not taught.
+    write_npy(files.path("many.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 600, 3)).unwrap();
+    let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/import");
+    for name in ["gemm.onnx", "int8.tflite"] {
+        std::fs::copy(networks.join(name), files.path(name)).unwrap();
+    }
+    let many = BUILD.replace("calibration.npy", "many.npy").replace("model.zhat", "many.zhat");
+    let few = "--branching 4 --leaf 4 -o few.zhat";
+    let mut page = Page::read();
+    for line in [
+        many.as_str(),
+        &format!(
+            "build {LAYER} --labels labels.npy --fit-temperature --work 10% --blend 0 --branching 8 --leaf 8 -o labelled.zhat"
+        ),
+        &format!("build --model gemm.onnx {few}"),
+        &format!("build --model int8.tflite {few}"),
+        "build --weights weights.npy --work 10% --branching 8 --leaf 8 -o bare.zhat",
+        "inspect few.zhat",
+        "inspect bare.zhat",
+        "inspect many.zhat",
+        &format!("eval model.zhat {LAYER}"),
+        &format!(
+            "eval model.zhat {LAYER} --labels labels.npy --calibration calibration.npy --estimators all --seeds 1"
+        ),
+        "tune model.zhat --queries queries.npy --budgets 10%,30%",
+        "query model.zhat --query queries.npy --top 2",
+        "query model.zhat --query queries.npy --exact",
+    ] {
+        let printed = files.run(&format!("{line} --json"));
+        let output = json(&printed);
+        assert!(printed.starts_with("{\n  \"schema\": 1,\n"), "{printed}");
+        page.expect(&format!("zhat {}", line.split(' ').next().unwrap()), &output);
+    }
+    page.expect_all_seen(&["zhat build", "zhat eval", "zhat tune", "zhat inspect", "zhat query"]);
+}
