@@ -3,6 +3,15 @@
 use core::fmt;
 
 /// Why a model file, a query or a request was refused.
+///
+/// ```
+/// use zhat::{Error, Model};
+///
+/// let file = zhat::doc_example();
+/// let error = Model::from_bytes(&file[..60]).unwrap_err();
+/// assert_eq!(error, Error::Truncated);
+/// assert_eq!(error.to_string(), "the model file is cut short");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]

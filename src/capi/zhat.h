@@ -85,7 +85,7 @@ typedef int32_t zhat_error;
 #endif // __cplusplus
 
 // Yes, no, or that the model was built with too few queries to tell.
-enum ZhatAnswer
+enum zhat_answer
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -99,9 +99,9 @@ enum ZhatAnswer
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum ZhatAnswer ZhatAnswer;
+typedef enum zhat_answer zhat_answer;
 #else
-typedef int32_t ZhatAnswer;
+typedef int32_t zhat_answer;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -130,9 +130,9 @@ typedef struct zhat_result {
   // ln Z.
   float log_z;
   // Whether the query is like those that the model was measured with. Only then do the classes have intervals.
-  ZhatAnswer familiar;
+  zhat_answer familiar;
   // Whether the energy is above the model's threshold for inputs that are none of the classes.
-  ZhatAnswer rejected;
+  zhat_answer rejected;
   // −ln Z: large where the input is like nothing the layer was trained on.
   float energy;
   // The share of the probability that was not scored but predicted.

@@ -24,6 +24,20 @@ use crate::rows::Query;
 /// `marks` has [`seen_words`](crate::seen_words) words for the model's classes; it may be the memory of the search that
 /// found the head. With no samples it is [`nmimps`](super::nmimps), with an empty head [`uniform`](super::uniform).
 ///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use rand_pcg::Pcg32;
+/// use zhat::Budget;
+/// use zhat::estimators::{HeadBuffer, mimps, retrieve};
+///
+/// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
+/// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
+/// let estimate = mimps(&model, &query, 40, &head, &mut Pcg32::new(1, 1), &mut scratch)?;
+/// assert!(estimate.work.row_equivalents() <= 100);
+/// # Ok::<(), zhat::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::MarkWords`] if `marks` is too short.
 pub fn mimps(

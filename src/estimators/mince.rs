@@ -41,6 +41,21 @@ use crate::rows::Query;
 /// for all classes if that is less. Without noise nothing limits Z from above, without a head nothing from below: then
 /// the answer is that of [`nmimps`](super::nmimps) or [`uniform`](super::uniform).
 ///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use rand_pcg::Pcg32;
+/// use zhat::estimators::{HeadBuffer, mince, retrieve};
+/// use zhat::{Budget, Log2};
+///
+/// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
+/// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
+/// let mut noise = [Log2::MIN; 40];
+/// let estimate = mince(&model, &query, 40, &head, &mut Pcg32::new(1, 1), &mut scratch, &mut noise)?;
+/// println!("ln Z is {:.2}, after {} steps", estimate.log_z(), estimate.iterations);
+/// # Ok::<(), zhat::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::MarkWords`] or [`Error::NoiseScores`] if `marks` or
 /// `noise` is too short.

@@ -19,6 +19,17 @@ use crate::tree::Tree;
 ///
 /// [`Classifier`](crate::Classifier) gives the same Ẑ with the top classes and an interval; this is the bare estimate.
 ///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use zhat::Budget;
+/// use zhat::estimators::moments;
+///
+/// let estimate = moments(&model, &query, &Budget::new(100), &mut [0; 200])?;
+/// assert!(estimate.work.row_equivalents() <= 100);
+/// # Ok::<(), zhat::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the
 /// cap is not enough for a class, and [`Error::ScratchWords`] if the memory is not.

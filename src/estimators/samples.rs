@@ -44,6 +44,19 @@ use crate::tree::{Span, Tree};
 /// With no samples it is [`moments`](super::moments()). If no more rows than `samples` are left unscored, they are all
 /// scored and Z is exact.
 ///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use rand_pcg::Pcg32;
+/// use zhat::Budget;
+/// use zhat::estimators::moments_with_samples;
+///
+/// let mut rng = Pcg32::new(1, 1);
+/// let estimate = moments_with_samples(&model, &query, &Budget::new(100), 40, &mut [0; 200], &mut rng)?;
+/// assert!(estimate.standard_error.is_some());
+/// # Ok::<(), zhat::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the
 /// cap is not enough for a class and the samples, and [`Error::ScratchWords`] if the memory is not.

@@ -9,6 +9,10 @@ use crate::math::{Log2, LogSum};
 use crate::search::Work;
 
 /// Ẑ = 1.
+///
+/// ```
+/// assert_eq!(zhat::estimators::self_normalised().log_z(), 0.0);
+/// ```
 pub fn self_normalised() -> Estimate {
     let mut one = LogSum::new();
     one.add(Log2::from_bits(0));

@@ -25,7 +25,7 @@ mod temperature;
 pub mod warnings;
 
 #[doc(hidden)]
-pub use doc_example::doc_example;
+pub use doc_example::{doc_example, doc_file};
 pub use error::BuildError;
 pub use fmbe::with_fmbe;
 pub use generate::{Kind, Layer};

@@ -20,6 +20,13 @@ use super::check::are_finite_and_not_negative;
 use crate::math::float;
 
 /// What was measured about the answers of a model.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// let trust = model.trust().expect("measured on enough queries");
+/// println!("measured on {} queries of norms {:?}", trust.queries, trust.norms);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Trust {

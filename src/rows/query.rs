@@ -16,6 +16,17 @@ use crate::math::{Log2, float};
 /// A quantised query for one model.
 ///
 /// Functions take `&Query`; a [`QueryBuffer`] is one with its own storage.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// use zhat::{Query, QueryBuffer};
+///
+/// let buffer = QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// let query: &Query = &buffer; // what the estimators take
+/// assert!((query.value(2) - 2.0).abs() < 1e-3);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[repr(C, align(4))]
 pub struct Query<S: ?Sized = [i16]> {
@@ -68,6 +79,18 @@ pub(crate) const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
 
 impl<const D: usize> QueryBuffer<D> {
     /// A buffer without a query, to be [`set`](Self::set).
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// use zhat::{Error, QueryBuffer};
+    ///
+    /// let mut query = QueryBuffer::<4>::empty();
+    /// assert_eq!(zhat::exact::<1>(&model, &query).unwrap_err(), Error::NoQuery);
+    /// query.set(&model, &[0.5, -1.0, 2.0])?;
+    /// assert_eq!(zhat::exact::<1>(&model, &query)?.top[0].class, 2);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub const fn empty() -> Self {
         Self { shift: 1, norm: 0.0, model: 0, exponent: 0, len: 0, values: [0; D] }
     }
@@ -131,11 +154,28 @@ impl Query {
     }
 
     /// ‖q‖ of the quantised query.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// assert!((query.norm() - 5.25_f32.sqrt()).abs() < 1e-3);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn norm(&self) -> f32 {
         self.norm
     }
 
     /// The quantised value of a column; zero where there is no such column.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// assert!((query.value(1) + 1.0).abs() < 1e-3);
+    /// assert_eq!(query.value(99), 0.0);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn value(&self, column: usize) -> f32 {
         self.column(column) as f32 * (power_of_two(-self.exponent()) * core::f32::consts::LN_2)
     }

@@ -9,12 +9,21 @@ use crate::model::{Budget, Model};
 use crate::tree::{Descent, Tree};
 
 /// The words that one bit for each of `classes` rows takes.
+///
+/// ```
+/// assert_eq!(zhat::seen_words(10_000), 313);
+/// ```
 pub const fn seen_words(classes: usize) -> usize {
     classes.div_ceil(32)
 }
 
 /// The words of a [`Scratch`] for a model of so many classes and so many words for nodes, the numbers that `zhat inspect`
 /// prints: [`Model::scratch_words`] where a program is compiled.
+///
+/// ```
+/// static SCRATCH: zhat::Scratch<{ zhat::scratch_words(10_000, 496) }> = zhat::Scratch::new();
+/// # assert_eq!(SCRATCH.len(), 809);
+/// ```
 pub const fn scratch_words(classes: usize, frontier_words: usize) -> usize {
     seen_words(classes) + frontier_words
 }
@@ -35,6 +44,11 @@ pub struct Scratch<const WORDS: usize>([u32; WORDS]);
 
 impl<const WORDS: usize> Scratch<WORDS> {
     /// Empty memory; each search starts by clearing what it uses.
+    ///
+    /// ```
+    /// let scratch = zhat::Scratch::<724>::new();
+    /// assert_eq!(scratch.len(), 724);
+    /// ```
     pub const fn new() -> Self {
         Self([0; WORDS])
     }
@@ -65,11 +79,28 @@ impl Model<'_> {
     ///
     /// With fewer words the answer is still right, and [`Prediction::overflowed`](crate::Prediction::overflowed) says
     /// whether it is less sharp; with too few for any answer there is an error.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// let mut scratch = vec![0; model.scratch_words()];
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut scratch)?;
+    /// assert!(!answer.overflowed());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn scratch_words(&self) -> usize {
         self.index().map_or(0, |(_, settings)| self.scratch_words_for(&settings.budget))
     }
 
     /// The same for another budget.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// let budget = model.settings().expect("an index").budget;
+    /// assert_eq!(model.scratch_words_for(&budget), model.scratch_words());
+    /// assert!(model.scratch_words_for(&budget.with_cap(100)) > model.scratch_words());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn scratch_words_for(&self, budget: &Budget) -> usize {
         match self.tree() {
             Some(tree) => scratch_words(self.classes(), frontier_words(tree, budget.cap as usize)),

@@ -9,6 +9,11 @@ use crate::kernels::ROW_ALIGN;
 
 /// The words that a query of a model of dimension `dim` takes: [`Model::query_words`](crate::Model::query_words) where a
 /// program is compiled.
+///
+/// ```
+/// let memory = [0_u32; zhat::query_words(64)];
+/// assert_eq!(memory.len(), 36);
+/// ```
 pub const fn query_words(dim: usize) -> usize {
     (size_of::<QueryBuffer<0>>() + dim.next_multiple_of(ROW_ALIGN) * size_of::<i16>()) / size_of::<u32>()
 }
