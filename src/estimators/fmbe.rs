@@ -46,7 +46,20 @@ use crate::model::{Fmbe, FmbeKind, Model, Section};
 use crate::rows::Query;
 use crate::search::Work;
 
-/// Z from the table of random features in the model file.
+/// FMBE: Z from the table of random features in the model file.
+///
+/// ```text
+/// Z = Σ_i exp(b_i)·exp(v_i·q) ≈ Σ_j λ̃_j·φ_j(q)        λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i)
+/// ```
+///
+/// *Source:* Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the features of Kar and Karnick, "Random
+/// Feature Maps for Dot Product Kernels" (2012); [`FmbeKind`] lists the variants. `zhat::host::with_fmbe` computes λ̃.
+///
+/// *Costs* about one dot product with a generated vector of signs for each of the P features, whatever N is. Nothing of a row is
+/// read.
+///
+/// *Use it* to compare, or on layers that were trained to keep their norms small: the variance grows exponentially with
+/// ‖v‖·‖q‖, and for real output layers the estimate is of no use. Where features add up to less than nothing it is empty.
 ///
 /// ```
 /// # let bytes = zhat::doc_file("tests/data/centred.zhat");

@@ -1,17 +1,21 @@
 //! NMIMPS: the head and nothing else.
-//!
-//! ```text
-//! Ẑ = Σ_{i ∈ S_k(q)} exp(u_i)
-//! ```
-//!
-//! "Naive" MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015). Never above Z, and
-//! short of it by the whole tail: right for classifiers so confident that the tail is nothing. Costs the retrieval.
 
 use super::{Estimate, Head};
 use crate::model::Model;
 use crate::search::Work;
 
-/// Z as if there were no rows outside the head; exact for a head of all rows, empty for an empty one.
+/// NMIMPS: Z as if there were no rows outside the head; exact for a head of all rows, empty for an empty one.
+///
+/// ```text
+/// Ẑ = Σ_{i ∈ S_k(q)} exp(u_i)
+/// ```
+///
+/// *Source:* "naive" MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015). Never above Z, and
+/// short of it by the whole tail.
+///
+/// *Costs* the retrieval of the head; for instructions see the table of [`estimators`](super).
+///
+/// *Use it* for classifiers so confident that the tail is nothing.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;

@@ -39,6 +39,10 @@ pub fn exact_instructions(rows: usize, stride: usize) -> u64 {
 }
 
 /// Bytes of RAM that a query needs: the [`Scratch`](crate::Scratch) and the [`QueryBuffer`](crate::QueryBuffer).
+///
+/// ```
+/// assert_eq!(zhat::host::cost::ram(&zhat::doc_example().model()), 4 * zhat::query_words(3));
+/// ```
 pub fn ram(model: &Model<'_>) -> usize {
     4 * (model.scratch_words() + model.query_words())
 }

@@ -11,6 +11,13 @@ use crate::model::Section;
 const CONFIDENT: f32 = 0.7;
 
 /// What a model file is.
+///
+/// ```
+/// use zhat::host::describe::Description;
+///
+/// let description = Description::of(&zhat::doc_example().model());
+/// assert!(description.tree.is_none() && description.sections.len() == 3);
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
     /// Sizes and budget.
@@ -137,6 +144,11 @@ pub struct Needs {
 
 impl Description {
     /// Describes a model.
+    ///
+    /// ```
+    /// let description = zhat::host::describe::Description::of(&zhat::doc_example().model());
+    /// println!("{} bytes of RAM", description.needs.ram);
+    /// ```
     pub fn of(model: &Model<'_>) -> Self {
         let summary = ModelSummary::new(model);
         let (classes, stride) = (model.classes() as f64, model.rows().stride());
@@ -183,6 +195,11 @@ impl Description {
 }
 
 /// What each section takes, in the order of the file.
+///
+/// ```
+/// let sections = zhat::host::describe::sections(&zhat::doc_example().model());
+/// assert_eq!(sections[0].name, "rows");
+/// ```
 pub fn sections(model: &Model<'_>) -> Vec<SectionSize> {
     let name =
         |kind: u16| Section::ALL.into_iter().find(|section| section.kind() == kind).map_or("unknown", Section::name);

@@ -21,6 +21,15 @@ const WIDEST: f32 = 10.0;
 ///
 /// # Panics
 /// If there are fewer labels than queries, or one is no class.
+///
+/// ```
+/// use zhat::host::{Kind, Layer, fit_temperature};
+///
+/// let layer = Layer::generate(60, 8, 1);
+/// let queries = layer.queries(Kind::Classifier, 50, 2);
+/// let labels = vec![0; 50]; // the true classes
+/// assert!(fit_temperature(&layer.weights, &layer.biases, &queries, &labels) > 1.0);
+/// ```
 pub fn fit_temperature(weights: &Matrix, biases: &[f32], queries: &Matrix, labels: &[usize]) -> f32 {
     let layer = FloatLayer { weights, biases, temperature: 1.0 };
     let count = (MOST_SCORES / weights.rows().max(1)).clamp(100, queries.rows().max(100)).min(queries.rows());

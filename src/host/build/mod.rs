@@ -104,6 +104,16 @@ const TINY: usize = 64;
 /// on queries held out. Without, it is [`Plan::default`], and the rows themselves stand in for queries where something has
 /// to be chosen.
 ///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+///
+/// use zhat::host::build::{Targets, build};
+///
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// assert_eq!(built.model.model().classes(), 400);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`BuildError`], if the weights or queries can't make a model.
 pub fn build(

@@ -3,6 +3,14 @@
 use super::predict::Correction;
 
 /// The choices that shape an index.
+///
+/// ```
+/// use zhat::host::build::{Plan, Targets};
+///
+/// let plan = Plan { links: 0, ..Plan::default() };
+/// let targets = Targets { plans: vec![plan], ..Targets::default() };
+/// # assert_eq!(targets.plans[0].links, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Plan {
     /// How far the clustering metric follows the queries: 0 not at all, 1 entirely.
@@ -49,6 +57,11 @@ const TOP_SHARE: f32 = 0.25;
 const TRIED: usize = 2;
 
 /// What a model is built for.
+///
+/// ```
+/// let targets = zhat::host::build::Targets { work: 0.02, cap: 0.08, ..Default::default() };
+/// # assert_eq!(targets.seed, 1);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Targets {
     /// The most mean work, as a share of N.

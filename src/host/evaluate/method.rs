@@ -21,6 +21,13 @@ const Z95: f32 = 1.96;
 pub const TOP: usize = 10;
 
 /// An estimator of Z.
+///
+/// ```
+/// use zhat::host::evaluate::Method;
+///
+/// assert_eq!("mimps".parse(), Ok(Method::Mimps));
+/// assert!(Method::Mimps.is_random() && Method::Mimps.needs_index());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {

@@ -55,6 +55,13 @@ const TIMED: usize = 48;
 const ROUNDS: usize = 3;
 
 /// What to evaluate.
+///
+/// ```
+/// use zhat::host::evaluate::{Method, Options};
+///
+/// let options = Options { methods: vec![Method::Moments, Method::Mimps], timed: false, ..Options::default() };
+/// # assert_eq!(options.k, 5);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// The estimators.
@@ -115,6 +122,20 @@ impl fmt::Display for EvaluateError {
 impl core::error::Error for EvaluateError {}
 
 /// A report and what plots are made of.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let model = file.model();
+///
+/// use zhat::host::evaluate::{Evaluation, Method, Options};
+///
+/// let options = Options { methods: vec![Method::Exact], timed: false, ..Options::default() };
+/// let report = Evaluation::run(&model, None, &queries, &options)?.report;
+/// assert!(report.of("exact").expect("asked for").err_mean < 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// The figures.
@@ -125,6 +146,21 @@ pub struct Evaluation {
 
 impl Evaluation {
     /// Asks all estimators about all queries.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(400, 8, 1);
+    /// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+    /// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+    /// # let model = file.model();
+    ///
+    /// use zhat::host::evaluate::{Evaluation, FloatLayer, Method, Options};
+    ///
+    /// let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+    /// let options = Options { methods: vec![Method::Exact], timed: false, ..Options::default() };
+    /// let report = Evaluation::run(&model, Some(float), &queries, &options)?.report;
+    /// assert!(report.of("exact").is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`EvaluateError`].
@@ -197,6 +233,10 @@ impl Evaluation {
 }
 
 /// The stored budget; for a file without one, all rows.
+///
+/// ```
+/// assert_eq!(zhat::host::evaluate::stored_budget(&zhat::doc_example().model()).cap, 4);
+/// ```
 pub fn stored_budget(model: &Model<'_>) -> Budget {
     let all = Budget { cap: model.classes() as u32, epsilon: 0.0, expand: 0 };
     model.settings().map_or(all, |settings| settings.budget)

@@ -29,6 +29,12 @@ pub use tflite::Tflite;
 
 /// Reads the output layer of a network: the one that is named, or the one that its outputs come from.
 ///
+/// ```
+/// let layer = zhat::host::import::output_layer("models/import/gemm.onnx", None)?;
+/// println!("{}: {} classes", layer.taken, layer.weights.rows());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// If it can't be read, or it is not clear which layer is meant.
 pub fn output_layer(path: impl AsRef<Path>, name: Option<&str>) -> Result<OutputLayer, ImportError> {
@@ -44,6 +50,11 @@ pub fn output_layer(path: impl AsRef<Path>, name: Option<&str>) -> Result<Output
 }
 
 /// Refuses files of other tools that hold weights in a way that is not read, with a word on what to do.
+///
+/// ```
+/// let refused = zhat::host::import::expect_no_pickle("model.pt".as_ref()).unwrap_err();
+/// println!("{refused}"); // what to do in Python
+/// ```
 ///
 /// # Errors
 /// For such a file.

@@ -51,6 +51,19 @@ pub struct Made {
 
 /// Makes a model.
 ///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+///
+/// use zhat::host::make::{Request, make};
+/// use zhat::host::{Kind, Matrix};
+///
+/// let queries = layer.queries(Kind::Classifier, 200, 2); // yours: inputs of the layer
+/// let request = Request { queries: Some(&queries), ..Request::new(&layer.weights, &layer.biases) };
+/// let made = make(&request, &mut |step| println!("{step:?}"))?;
+/// std::fs::write(std::env::temp_dir().join("model.zhat"), &*made.model)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`MakeError`].
 pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Made, MakeError> {
