@@ -145,7 +145,7 @@ fn run() -> Result<(), &'static str> {
     stack(&mut bench)
 }
 
-/// Two digits behind the point.
+/// Two digits after the point.
 struct Hundredths(u64);
 
 impl fmt::Display for Hundredths {

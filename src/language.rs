@@ -20,7 +20,7 @@
 use crate::model::Names;
 use crate::{Error, Model};
 
-/// What stands for the places before the first word of a sentence, and is predicted behind its last.
+/// What stands for the places before the first word of a sentence, and is predicted after its last.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;

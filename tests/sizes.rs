@@ -6,7 +6,7 @@ use std::fs;
 use zhat::host::describe::Description;
 use zhat::host::io::read_model;
 
-/// Every number behind `mark` in a text, up to the first character that is no digit.
+/// Every number after `mark` in a text, up to the first character that is no digit.
 fn numbers_after(text: &str, mark: &str) -> Vec<usize> {
     let digits =
         text.split(mark).skip(1).map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default());

@@ -35,7 +35,7 @@ pub enum ZhatAnswer {
     Unknown = 2,
 }
 
-/// What a query gave beside the top classes, and what it cost.
+/// The answer to a query apart from the top classes, and what it cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct ZhatResult {
@@ -55,7 +55,7 @@ pub struct ZhatResult {
     pub nodes: u32,
     /// Bytes of weights read.
     pub bytes: u32,
-    /// How many classes were written: fewer than asked for only where so few were scored.
+    /// How many classes were written: fewer than asked for only if fewer rows were scored.
     pub top_len: u32,
     /// 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
     /// sharp as with `zhat_scratch_words`. 0 otherwise.

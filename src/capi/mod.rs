@@ -3,7 +3,7 @@
 //! ```c
 //! #include "zhat.h"
 //!
-//! static uint32_t scratch[ZHAT_SCRATCH_WORDS(10000, 64, 496)];     /* classes, dimension, words for nodes: `zhat inspect` */
+//! static uint32_t scratch[ZHAT_SCRATCH_WORDS(10000, 64, 490)];     /* classes, dimension, words for nodes: `zhat inspect` */
 //! zhat_model model;
 //! zhat_class top[5];
 //! zhat_result result;

@@ -15,7 +15,7 @@ use super::{Failure, Outcome, eval};
 /// Show what it is all about: next words, exact and estimated side by side
 ///
 /// The model is the one that ships with zhat: a language model of 8 192 words in 64 dimensions, trained on the State of
-/// the Union addresses. It predicts the word behind each of a few beginnings, then behind all sample contexts, with every
+/// the Union addresses. It predicts the word after each of a few beginnings, then after all sample contexts, with every
 /// class scored and with a few per cent of them.
 #[derive(Args)]
 #[command(after_help = "Example:
@@ -56,7 +56,7 @@ impl Demo {
     }
 }
 
-/// The best next words behind each beginning, by Exact and within the stored budget.
+/// The best next words after each beginning, by Exact and within the stored budget.
 fn side_by_side(model: &Model<'_>, context: &Context<'_>, beginnings: &[String]) -> Outcome<String> {
     let queries = queries(model, context, beginnings.iter().map(String::as_str))?;
     let exact = exact_predictions::<TOP>(model, &queries)?;

@@ -50,7 +50,7 @@ pub struct Layer {
     pub names: Option<Vec<String>>,
     /// Of a network: one line about what was taken of it.
     pub taken: Option<String>,
-    /// Of a network with int8 activations: how they are to be read.
+    /// Of a network with int8 activations: how to read them.
     pub input: Option<InputScale>,
 }
 

@@ -89,7 +89,7 @@ impl Progress {
     }
 }
 
-/// Held while a file is being put in its place: whoever interrupts waits for it.
+/// Held while a file is being put in its place: an interrupt waits for it.
 static WRITING: Mutex<()> = Mutex::new(());
 
 /// From now on an interrupt says that `path` is as it was, and ends with a status of 1.

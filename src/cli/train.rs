@@ -114,10 +114,10 @@ pub struct Train {
     /// Seed of everything that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Also write calibration.npy: queries of so many training contexts, evenly taken
+    /// Also write calibration.npy: queries of this many training contexts, evenly taken
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     calibration: usize,
-    /// Also write queries.npy: queries of so many test contexts, evenly taken
+    /// Also write queries.npy: queries of this many test contexts, evenly taken
     #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "test")]
     queries: usize,
 }

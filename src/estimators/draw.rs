@@ -186,7 +186,7 @@ impl Descent<'_, '_> {
                 }
             });
             match reservoir.kept {
-                // Children lie behind their parents: the way has an end.
+                // Children lie after their parents: the way has an end.
                 Some((child, _)) if child > node => node = child,
                 _ => return self.uniform(found, &span, unseen, rng),
             }

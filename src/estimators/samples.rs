@@ -26,11 +26,11 @@ use crate::tree::{Span, Tree};
 /// proportion to the masses, where the scores inside nodes spread.
 ///
 /// The draws are stratified: the j-th one falls into the j-th of l equal parts of R, with the rows laid out in the order of the
-/// frontier and, inside a node, of the file. Each row still has its r/R in the mean, so the estimate stays unbiased, and the
+/// frontier and, inside a node, of the file. Each row still has its r/R on average, so the estimate stays unbiased, and the
 /// variance is never above that of independent draws. Rows that links reached are not in R, so none is wasted on them. The r are
 /// whole numbers of at least one, so that a node predicted at nothing can be drawn as well, and the probabilities are exact.
 ///
-/// The standard error is that of neighbouring strata's differences, which errs on the safe side in the mean. But the weights have
+/// The standard error is that of neighbouring strata's differences, which errs on the safe side on average. But the weights have
 /// a long tail, and a heavy row that was not met is not in the error either: two standard errors hold Z for 80 to 90 % of the
 /// queries of a flat layer, and for half of those of a confident one.
 ///

@@ -12,7 +12,7 @@ use crate::search::Work;
 /// *Costs* nothing.
 ///
 /// *Use it* to compare, and for layers that were trained for it and measured: for the language model of
-/// [`guide::paper`](crate::guide::paper) it is off by 23.5 % in the mean.
+/// [`guide::paper`](crate::guide::paper) it is off by 23.5 % on average.
 ///
 /// ```
 /// assert_eq!(zhat::estimators::self_normalised().log_z(), 0.0);

@@ -217,7 +217,7 @@ fn tree_shape(model: &Model<'_>) -> Option<TreeShape> {
             most_rows = most_rows.max(span.rows);
         }
         branching = branching.max(span.children);
-        // Children lie behind their parents.
+        // Children lie after their parents.
         for child in span.first_child..span.first_child + span.children {
             depths[child] = depths[node] + 1;
         }

@@ -192,7 +192,7 @@ impl Random {
         sum as f64 / f64::from(1 << 16) - 2.0
     }
 
-    /// A direction of length 1, all alike.
+    /// A direction of length 1, all equally likely.
     fn direction(&mut self, dim: usize) -> Vec<f64> {
         normalised((0..dim).map(|_| self.normal()).collect())
     }

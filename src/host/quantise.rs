@@ -47,7 +47,7 @@ pub struct QuantisedRows {
 /// use nalgebra::DMatrix;
 /// use zhat::host::Compensation;
 ///
-/// // Two columns and the one behind them, of queries that are alike in all directions.
+/// // Two columns and the one after them, of queries that are alike in all directions.
 /// assert!(Compensation::new(&DMatrix::identity(3, 3)).is_some());
 /// ```
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub struct Compensation {
 }
 
 impl Compensation {
-    /// From the second moment of the queries with a one behind them.
+    /// From the second moment of the queries with a one after them.
     ///
     /// ```
     /// use nalgebra::DMatrix;
@@ -151,7 +151,7 @@ impl QuantisedRows {
         self.biases.iter().map(|&bits| Log2::from_bits(bits).to_nats()).collect()
     }
 
-    /// Some of the rows as floats again, each with its bias behind it: what the model really is. A large layer is never
+    /// Some of the rows as floats again, each with its bias after it: what the model really is. A large layer is never
     /// turned back as a whole.
     ///
     /// ```

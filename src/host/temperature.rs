@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::Matrix;
 use super::evaluate::{FloatLayer, scores};
 
-/// Scores that are looked at; more queries than make up so many are left out.
+/// The most scores that are looked at; queries beyond that are left out.
 const MOST_SCORES: usize = 40_000_000;
 /// Temperatures of one pass, and the passes.
 const GRID: usize = 13;

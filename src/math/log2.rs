@@ -39,7 +39,7 @@ pub(super) const fn log2_fraction(mantissa: u32, bits: u32) -> u32 {
 pub struct Log2(i32);
 
 impl Log2 {
-    /// Bits behind the point.
+    /// Fraction bits.
     ///
     /// ```
     /// use zhat::Log2;

@@ -8,7 +8,7 @@ use crate::Error;
 ///
 /// The cap is a promise about time. On a processor with the DSP instructions of a Cortex-M4, a query of d columns to a
 /// model of N rows takes at most `15 000 + N/2 + cap·(1.1·d + 180)` instructions, its quantisation and K ≤ 8 best
-/// classes included. That is measured, not proved, for trees of the shapes that the builder tries by itself: the examples
+/// classes included. That is measured, not proved, for trees of the shapes that the builder chooses from: the examples
 /// `costs` and `streaming` hold thousands of queries against it in QEMU and fail where one takes more. (Instructions, not
 /// cycles: flash that is slower than the processor adds to it.)
 ///
@@ -60,7 +60,7 @@ impl Budget {
         Self { cap, epsilon: 0.0, expand: 0 }
     }
 
-    /// The same up to another cap.
+    /// The same with another cap.
     ///
     /// ```
     /// assert_eq!(zhat::Budget::new(400).with_cap(300).cap, 300);
@@ -69,7 +69,7 @@ impl Budget {
         Self { cap, ..self }
     }
 
-    /// The same with a share of what was not scored to stop at.
+    /// The same, stopping at this share of what was not scored.
     ///
     /// ```
     /// assert_eq!(zhat::Budget::new(400).with_epsilon(0.01).epsilon, 0.01);
@@ -78,7 +78,7 @@ impl Budget {
         Self { epsilon, ..self }
     }
 
-    /// The same with the links of so many rows.
+    /// The same, following the links of this many rows.
     ///
     /// ```
     /// assert_eq!(zhat::Budget::new(400).with_expand(4).expand, 4);

@@ -107,7 +107,7 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Sec
     Ok(())
 }
 
-/// What is behind the last column: less than a word.
+/// What is after the last column: less than a word.
 fn padding(row: &[i16], dim: usize) -> impl Iterator<Item = i8> {
     let word = row.last_chunk::<2>().unwrap_or(&[0; 2]).map(kernels::weights);
     word.into_iter().flatten().skip((dim + 3) % kernels::ROW_ALIGN + 1)

@@ -75,7 +75,7 @@ pub enum Section {
     Names = 17,
     /// What was measured on queries held out.
     Measured = 18,
-    /// How int8 activations are to be read.
+    /// How to read int8 activations.
     InputScale = 19,
     /// How far answers can be trusted.
     Trust = 20,

@@ -46,7 +46,7 @@
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
 //! | 12 | links | the same number of row indices for each row |
 //! | 13 | node bounds | 5 × u16 a node, what is certain about its rows |
-//! | 16 | node gains | i16 a node: ln of what opening it is worth beside its mass |
+//! | 16 | node gains | i16 a node: ln of what opening it is worth apart from its mass |
 //! | 14 | settings | 8 × u32, see [`Settings`] |
 //! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |

@@ -1,6 +1,6 @@
-//! The names of the classes, so that an answer can be read by people.
+//! The names of the classes, so that people can read an answer.
 //!
-//! N + 1 × u32, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one behind
+//! N + 1 × u32, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one after
 //! the other in the order of the classes. Optional: a device that shows no names leaves them out of its flash.
 
 /// The names of a model's classes.
@@ -18,7 +18,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Reads the section of a model with so many classes; `None` if it is too short for the offsets.
+    /// Reads the section of a model with this many classes; `None` if it is too short for the offsets.
     #[cold]
     pub(super) fn parse(bytes: &'a [u8], classes: usize) -> Option<Self> {
         let head = classes.checked_add(1)?.checked_mul(size_of::<u32>())?;

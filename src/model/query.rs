@@ -100,7 +100,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::QueryLength`], [`Error::QueryNotFinite`], [`Error::QueryTooLarge`], or [`Error::QueryColumns`] if there is no
-    /// room for so many. There is no query then until the next successful call.
+    /// room for its columns. After an error there is no query until the next successful call.
     pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
         self.quantise(model.row_format(), query, ())
     }

@@ -32,7 +32,7 @@ impl Settings {
     /// Words of the section.
     pub(super) const WORDS: usize = 8;
 
-    /// Words that say something; those behind them are zero.
+    /// Words that say something; those after them are zero.
     const USED: usize = 7;
 
     /// Reads the section; `None` if a word that must be zero is not.

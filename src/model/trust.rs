@@ -63,7 +63,7 @@ impl Trust {
     /// Words of the section.
     pub(super) const WORDS: usize = 24;
 
-    /// Words that say something; those behind them are zero.
+    /// Words that say something; those after them are zero.
     const USED: usize = 21;
 
     /// Reads the section; `None` if a word that must be zero is not.

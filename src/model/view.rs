@@ -347,7 +347,7 @@ impl<'a> Model<'a> {
         self.trust.as_ref()
     }
 
-    /// For a layer of a quantised network: how its int8 activations are to be read.
+    /// For a layer of a quantised network: how to read its int8 activations.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;

@@ -201,7 +201,7 @@ impl Query {
         if exponent < -LIMIT {
             return Err(Error::QueryTooLarge);
         }
-        // A product of dot and scale has at most 47 bits. Where 31 of them are behind the point, nothing is gained by
+        // A product of dot and scale has at most 47 bits. Where 31 of them are after the point, nothing is gained by
         // more: the query then uses fewer bits.
         let point = rows.scale_exponent + Log2::FRACTION_BITS as i32;
         let exponent = exponent.min(LIMIT).min(point + 31 - VALUE_BITS as i32);
@@ -243,7 +243,7 @@ impl Query {
     }
 }
 
-/// Bits of a column behind those of a value.
+/// Bits of a column after those of a value.
 const VALUE_BITS: u32 = 8;
 
 /// No value is larger at first. An even one may grow by 1/256 of the odd one, and still has sixteen bits.
@@ -259,7 +259,7 @@ const LIMIT: i32 = 100;
 fn bits_too_many(squares: f32, stride: usize) -> u32 {
     let limit = ((1 << 23) - 64 * (stride as i32 + 1)) as f32;
     let excess = floor_log2(squares / (limit * limit));
-    // 4^bits is to be above 2^(excess + 1).
+    // 4^bits has to be above 2^(excess + 1).
     if excess < 0 { 0 } else { excess as u32 / 2 + 1 }
 }
 

@@ -17,7 +17,7 @@ const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 /// # let model = zhat::Model::from_bytes(&bytes)?;
 /// let rows = model.rows();
 /// let first: Vec<f32> = rows.weights(0).map(|weight| f32::from(weight) * model.row_scale(0)).collect();
-/// assert!((first[0] - 1.0).abs() < 0.01); // and the padding behind the three columns
+/// assert!((first[0] - 1.0).abs() < 0.01); // and the padding after the three columns
 /// assert_eq!(first.len(), rows.stride());
 /// # Ok::<(), zhat::Error>(())
 /// ```
@@ -175,7 +175,7 @@ impl<'a> RowTable<'a> {
         }
     }
 
-    /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are not so many.
+    /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are fewer.
     #[inline(never)]
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         let end = first.wrapping_add(scores.len());

@@ -99,7 +99,7 @@ impl<'a> Top<'a> {
         } else if !self.list.last().is_some_and(|last| candidate.is_before(last)) {
             return;
         }
-        // Up from the last place, whoever is there, past every candidate that it is before.
+        // Up from the last place, past every candidate that it comes before.
         if let Some((mut place, others)) = self.list.split_last_mut() {
             for above in others.iter_mut().rev().take_while(|above| candidate.is_before(above)) {
                 *place = *above;

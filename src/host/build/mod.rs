@@ -42,13 +42,13 @@ pub use predict::Correction;
 use tune::Judge;
 pub use tune::{Trial, TrialResult, Unseen};
 
-/// What is being built, for whoever shows it.
+/// What is being built, for a display of the progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Stage {
     /// Rounding the rows.
     Quantise,
-    /// Trying settings: this one of so many.
+    /// Trying settings: which one, of how many.
     Try(usize, usize),
     /// Building the index with the settings that were chosen.
     Finish,
@@ -61,7 +61,7 @@ pub struct Built {
     pub model: ModelBuf,
     /// The index that it has, or why it has none and scores all rows.
     pub index: Result<Chosen, NoIndex>,
-    /// Everything that was tried, in order.
+    /// Every trial, in order.
     pub trials: Vec<Trial>,
 }
 
@@ -95,7 +95,7 @@ pub enum NoIndex {
 const CLEARLY: f32 = 0.96;
 /// With more rows than this, work that no search can keep to is an error; with fewer, all rows are scored.
 const SMALL: usize = 4096;
-/// So few rows are always scored all.
+/// With at most this many rows all are always scored.
 const TINY: usize = 64;
 
 /// Builds a model.
@@ -166,7 +166,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The best plan and budget, and everything that was tried.
+    /// The best plan and budget, and every trial.
     fn search(
         &self,
         calibration: Option<&Matrix>,

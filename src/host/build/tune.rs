@@ -50,14 +50,14 @@ pub struct Unseen {
     pub recall: f32,
 }
 
-/// What a missed best class weighs beside a relative error of one.
+/// What a missed best class weighs against a relative error of one.
 const MISS: f32 = 0.5;
-/// What classes that were not taught weigh beside all.
+/// What classes that were not taught weigh against all classes.
 const UNSEEN_SHARE: f32 = 0.25;
-/// So many queries of unseen classes are needed for half of that weight: few say little.
+/// The queries of unseen classes at which they have half of that weight: few say little.
 const UNSEEN_FEW: f32 = 20.0;
 
-/// What half the work weighs beside all of it.
+/// What half the work weighs against all of it.
 const HALF_WEIGHT: f32 = 0.3;
 
 impl TrialResult {
@@ -144,7 +144,7 @@ impl<'a> Judge<'a> {
         Ok(trials)
     }
 
-    /// A search to a cap of so much work, and one that stops earlier and goes on longer, for the same work in the mean.
+    /// A search to a cap of this much work, and one that stops earlier and goes on longer, for the same mean work.
     fn try_work(
         &self,
         asked: &Asked<'_>,

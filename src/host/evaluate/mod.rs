@@ -1,8 +1,8 @@
 //! Every estimator against the exact answer, on given queries: the evidence before a model is used.
 //!
-//! Two truths are compared with. An estimator's own error is that against the exact Z of the same quantised model; end to
-//! end, against the float layer that the model was made from. Queries go through in blocks, so that memory does not
-//! grow with them beyond a number for each.
+//! There are two truths. An estimator's own error is measured against the exact Z of the same quantised model, the error end to
+//! end against the float layer that the model was made from. Queries are processed in blocks: memory grows by a few numbers for
+//! each of them.
 //!
 //! ```
 //! use zhat::host::build::{Targets, build};
@@ -48,7 +48,7 @@ use crate::{Error, Model};
 pub(crate) use tally::holds;
 use tally::{Case, Float, Mean, Tally};
 
-/// Queries that go through at a time.
+/// Queries of a block.
 const BLOCK: usize = 256;
 /// Queries that are timed, and how often.
 const TIMED: usize = 48;
@@ -303,8 +303,8 @@ fn ask_all(
         .collect()
 }
 
-/// Mean time of a query on one thread: of Exact, then of each method. Of a few rounds, all methods in turn, the best one
-/// counts for each query, so that what else the host does stays out of it.
+/// Mean time of a query on one thread: of Exact, then of each method. In each of a few rounds all methods take turns, and the
+/// fastest round counts for each query, so that other load on the host stays out of it.
 fn times(model: &Model<'_>, queries: &Matrix, methods: &[Method], budget: &Budget) -> Vec<Duration> {
     let step = queries.rows().div_ceil(TIMED).max(1);
     let sample: Vec<&[f32]> = queries.iter().step_by(step).collect();

@@ -16,7 +16,7 @@ pub struct Reliability {
 }
 
 impl Reliability {
-    /// Takes a query: p of its best class, whether that is the label, and p of the label.
+    /// Adds a query: p of its best class, whether that is the label, and p of the label.
     pub fn add(&mut self, confidence: f32, hit: bool, label_p: f32) {
         let confidence = confidence.clamp(0.0, 1.0);
         let bin = ((confidence * BINS as f32) as usize).min(BINS - 1);

@@ -1,4 +1,4 @@
-//! What an evaluation found, as it is printed and as `--json` writes it.
+//! The results of an evaluation, as they are printed and as `--json` writes them.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Report {
     pub model: ModelSummary,
     /// What it was asked.
     pub data: Data,
-    /// With labels: how good the probabilities are that need no estimate.
+    /// With labels: the quality of the probabilities without an estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Labelled>,
     /// Each estimator's figures.
@@ -120,7 +120,7 @@ pub struct EstimatorReport {
     pub seeds: usize,
     /// Mean work as a share of N: dot products of length d, nodes included.
     pub work_mean: f32,
-    /// The work that 95 % of the queries keep to.
+    /// The work that 95 % of the queries stay within.
     pub work_p95: f32,
     /// The largest work.
     pub work_max: f32,
@@ -128,9 +128,9 @@ pub struct EstimatorReport {
     pub err_mean: f32,
     /// Its median.
     pub err_median: f32,
-    /// What 95 % of the queries keep to.
+    /// The error that 95 % of the queries stay below.
     pub err_p95: f32,
-    /// What 99 % of the queries keep to.
+    /// The error that 99 % of the queries stay below.
     pub err_p99: f32,
     /// Mean |Ẑ−Z|/Z, Z that of the given float layer.
     pub err_float_mean: Option<f32>,

@@ -15,7 +15,7 @@ const ROWS: usize = 2048;
 /// Terms this far below the largest add less than N·e⁻⁴⁰.
 const NEGLIGIBLE: f32 = -40.0;
 
-/// Rows with biases, of which any block can be had as floats.
+/// Rows with biases, any block of which is available as floats.
 pub trait Rows: Sync {
     /// How many rows.
     fn count(&self) -> usize;
@@ -237,7 +237,7 @@ fn partial(rows: &impl Rows, queries: &[f32], cols: usize, k: usize, first: usiz
                 if below > NEGLIGIBLE {
                     part.sum += f64::from(below.exp());
                 }
-                // A masked class has no score to speak of.
+                // A masked class has no score.
                 if below > -1e3 {
                     part.scores += f64::from(score);
                     part.squares += f64::from(score) * f64::from(score);

@@ -30,17 +30,17 @@ impl ImportError {
     }
 }
 
-/// What stands in the way.
+/// Why it can't be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Obstacle {
     /// The system refused: no such file, no permission, a failing disk.
     Io(io::Error),
-    /// An extension that no reader is for; the text says what to do instead.
+    /// An unknown extension; the text says what to do instead.
     Kind(&'static str),
     /// The file is not what its extension says, or broken in the way the text says.
     Malformed(String),
-    /// Weights that are kept in another file, which can't be had: the text says why.
+    /// Weights in another file that can't be read: the text says why.
     External {
         /// The tensor.
         tensor: String,
@@ -53,7 +53,7 @@ pub enum Obstacle {
     NotLinear {
         /// The node at which the way back from the output ends.
         node: String,
-        /// Why it is none.
+        /// Why it is not one.
         why: String,
         /// Layers that could be meant.
         candidates: Vec<String>,

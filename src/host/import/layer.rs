@@ -19,7 +19,7 @@ pub struct OutputLayer {
     pub biases: Vec<f32>,
     /// For a layer whose inputs are int8 in the network: how to read them.
     pub input: Option<InputScale>,
-    /// One line for people: what was taken, and what behind it is ignored.
+    /// One line for people: what was taken, and what after it is ignored.
     pub taken: String,
 }
 

@@ -49,7 +49,7 @@ pub fn output_layer(path: impl AsRef<Path>, name: Option<&str>) -> Result<Output
     }
 }
 
-/// Refuses files of other tools that hold weights in a way that is not read, with a word on what to do.
+/// Refuses formats of other tools that are not supported, and says what to do instead.
 ///
 /// ```
 /// let refused = zhat::host::import::expect_no_pickle("model.pt".as_ref()).unwrap_err();
@@ -71,7 +71,7 @@ pub fn expect_no_pickle(path: &Path) -> Result<(), ImportError> {
         }
         _ => return Ok(()),
     };
-    // What is not there is not the wrong kind of file.
+    // A missing file is not a file of the wrong kind.
     match std::fs::metadata(path) {
         Ok(_) => Err(ImportError::new(path, Obstacle::Kind(why))),
         Err(error) => Err(ImportError::new(path, error.into())),

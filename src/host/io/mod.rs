@@ -1,5 +1,5 @@
-//! Files in and out: weights, queries, biases, labels and names as people have them, model files as
-//! they should be left behind.
+//! Files in and out: weights, queries, biases, labels and names as people have them, model files written
+//! completely or not at all.
 //!
 //! | read by | extension | holds |
 //! |---|---|---|
@@ -72,7 +72,7 @@ pub struct ReadOptions<'a> {
     pub tensor: Option<&'a str>,
     /// Swap rows and columns of a matrix while reading: for weights stored d×N.
     pub transpose: bool,
-    /// Take only the first so many rows (of the result, if transposed) or values.
+    /// Take only this many rows from the start (of the result, if transposed) or values.
     pub limit: Option<usize>,
 }
 

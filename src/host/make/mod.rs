@@ -20,7 +20,7 @@ const FEW: usize = 80;
 const LEAST_WORK: f32 = 0.005;
 const STEPS: usize = 15;
 
-/// What is being done, for whoever shows it.
+/// What is being done, for a display of the progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {

@@ -3,7 +3,7 @@
 use crate::host::Matrix;
 use crate::host::build::{Plan, Targets};
 
-/// What a model is to be made of and for.
+/// What a model is made from, and what for.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);

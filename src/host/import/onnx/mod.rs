@@ -47,7 +47,7 @@ impl Onnx {
     /// ```
     ///
     /// # Errors
-    /// If it can't be read, or is no network.
+    /// If it can't be read, or is not a network.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ImportError> {
         let path = path.as_ref();
         let bytes = super::read(path)?;
@@ -63,7 +63,7 @@ impl Onnx {
     /// ```
     ///
     /// # Errors
-    /// If they are no network.
+    /// If they are not a network.
     pub fn from_bytes(path: impl AsRef<Path>, bytes: Vec<u8>) -> Result<Self, ImportError> {
         let onnx = Self { path: path.as_ref().to_owned(), bytes };
         onnx.graph()?;

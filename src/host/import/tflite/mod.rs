@@ -16,9 +16,9 @@ use super::layer::OutputLayer;
 use crate::model::InputScale;
 use graph::{ADD, CONV_2D, DEQUANTIZE, FULLY_CONNECTED, Graph, Operator};
 
-/// Operators behind the layer that make probabilities or choose by them: `SOFTMAX`, `LOG_SOFTMAX`, `ARG_MAX`, `TOPK_V2`.
+/// Operators after the layer that make probabilities or choose by them: `SOFTMAX`, `LOG_SOFTMAX`, `ARG_MAX`, `TOPK_V2`.
 const CHOICES: [u32; 4] = [25, 50, 56, 48];
-/// Operators that move values about or round them: `DEQUANTIZE`, `RESHAPE`, `TRANSPOSE`, `SQUEEZE`, `CAST`,
+/// Operators that only rearrange or round values: `DEQUANTIZE`, `RESHAPE`, `TRANSPOSE`, `SQUEEZE`, `CAST`,
 /// `EXPAND_DIMS`, `QUANTIZE`.
 const MOVES: [u32; 7] = [DEQUANTIZE, 22, 39, 43, 53, 70, 114];
 
@@ -35,7 +35,7 @@ pub struct Tflite {
     bytes: Vec<u8>,
 }
 
-/// The output layer: the operator, constants that are added behind it, and what is ignored.
+/// The output layer: the operator, constants that are added after it, and what is ignored.
 struct Head<'a> {
     layer: Operator<'a>,
     added: Vec<i32>,
