@@ -39,9 +39,12 @@ fn readme_pages_and_examples_say_what_the_model_and_inspect_say() {
 }
 
 #[test]
-fn own_board_says_what_the_budget_of_its_model_is() {
+fn own_board_says_what_inspect_says_of_its_model() {
     let file = read_model("models/next_word.zhat").expect("the model that ships");
     let cap = file.model().settings().expect("an index").budget.cap as usize;
     let page = fs::read_to_string("src/guide/own_board.md").expect("the page");
     assert_eq!(numbers_after(&page, "a cap of "), [cap]);
+    let needs = Description::of(&file.model()).needs;
+    let said = format!("({} words of scratch memory, {} of them for nodes)", needs.scratch_words, needs.frontier);
+    assert!(page.contains(&said), "the page does not say {said}");
 }

@@ -22,7 +22,7 @@ use super::{Failure, Outcome, eval};
   zhat demo
   zhat demo we will defend the")]
 pub struct Demo {
-    /// Words to go on from, instead of the sample contexts: as in the speeches, in lower case, punctuation apart
+    /// Words to continue, instead of the sample contexts: as in the speeches, in lower case, punctuation apart
     words: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ const DIM: usize = 64;
 const WIDTH: usize = 128;
 /// Words that are shown.
 const TOP: usize = 5;
-/// Behind a word of Exact that the estimate did not find.
+/// After a word of Exact that the estimate did not find.
 const MISSED: &str = " *";
 
 impl Demo {
@@ -107,7 +107,7 @@ fn samples(model: &Model<'_>, context: &Context<'_>, methods: &[Method]) -> Outc
     Ok(Evaluation::run(model, None, &queries, &options)?.report)
 }
 
-/// What the estimate costs in the currency of language models.
+/// What the estimate costs in perplexity.
 fn perplexities(report: &Report) -> String {
     let perplexity = |method: &str| report.of(method).and_then(|found| found.log_loss).map(f32::exp);
     match (perplexity("exact"), perplexity("moments")) {

@@ -111,7 +111,7 @@ impl LayerArgs {
     /// Says so if the other orientation would fit.
     pub fn transpose_hint(&self, turned_fits: bool) -> &'static str {
         match (turned_fits, self.transpose) {
-            // Of a network it is known how they are stored.
+            // For a network it is known how they are stored.
             _ if self.network.is_some() => "",
             (true, false) => ": are the weights stored d×N? Then add --transpose",
             (true, true) => ": are the weights stored N×d? Then leave out --transpose",
@@ -142,7 +142,7 @@ pub fn model_queries(path: &Path, model_path: &Path, dim: usize) -> Outcome<Matr
     Ok(queries)
 }
 
-/// That queries have the model's dimension.
+/// Checks that queries have the model's dimension.
 pub fn expect_dim(path: &Path, queries: &Matrix, model_path: &Path, dim: usize) -> Outcome {
     if queries.cols() == dim {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What is going on, while it takes long: a bar on a terminal, nothing elsewhere.
+//! Progress of long work: a bar on a terminal, nothing elsewhere.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -83,7 +83,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }

@@ -45,6 +45,14 @@ pub struct Description {
 }
 
 /// A section and its size.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// for section in description.sections {
+///     println!("{}: {} bytes", section.name, section.bytes);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct SectionSize {
     /// Its number in the file.
@@ -56,6 +64,13 @@ pub struct SectionSize {
 }
 
 /// The shape of a tree.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// let tree = description.tree.expect("an index");
+/// assert!(tree.leaves < tree.nodes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct TreeShape {
     /// Nodes in all.
@@ -75,6 +90,12 @@ pub struct TreeShape {
 }
 
 /// Least, mean and largest.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// assert!(description.norms.min <= description.norms.max);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Range {
     /// The least.
@@ -86,6 +107,12 @@ pub struct Range {
 }
 
 /// What was measured on queries held out.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// assert!(description.measured.expect("queries").recall_at_1 > 0.95);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MeasuredFigures {
     /// How many.
@@ -107,6 +134,12 @@ pub struct MeasuredFigures {
 }
 
 /// What is known of the answers: see [`Trust`](crate::model::Trust).
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// assert!(description.trust.expect("enough queries").queries > 50);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TrustFigures {
     /// How many queries the intervals were measured on.
@@ -124,6 +157,12 @@ pub struct TrustFigures {
 }
 
 /// What a device needs.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// println!("{} bytes of RAM, at most {} instructions", description.needs.ram, description.needs.instructions_max);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Needs {
     /// Flash for the file.

@@ -53,6 +53,7 @@ pub mod measure;
 pub mod plots;
 mod quantise;
 #[doc(hidden)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "its functions have the names of their modules")]
 pub mod reproduce;
 mod temperature;
 #[doc(hidden)]

@@ -43,6 +43,19 @@ use tune::Judge;
 pub use tune::{Trial, TrialResult, Unseen};
 
 /// What is being built, for a display of the progress.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+///
+/// use zhat::host::build::{Stage, Targets, build};
+///
+/// let mut show = |stage| match stage {
+///     Stage::Try(which, of) => println!("setting {which} of {of}"),
+///     other => println!("{other:?}"),
+/// };
+/// build(&layer.weights, &layer.biases, None, &Targets::default(), &mut show)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Stage {
@@ -55,6 +68,14 @@ pub enum Stage {
 }
 
 /// A finished model and how its settings were found.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// println!("{} bytes, after {} trials", built.model.len(), built.trials.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The file.
@@ -66,6 +87,16 @@ pub struct Built {
 }
 
 /// The index that was chosen.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// if let Ok(chosen) = built.index {
+///     println!("{:?}, an error of {}", chosen.plan, chosen.expected.error);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chosen {
     /// Its shape.
@@ -75,6 +106,16 @@ pub struct Chosen {
 }
 
 /// Why a model has no index.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::build::{NoIndex, Targets, build};
+///
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// assert_eq!(built.index.unwrap_err(), NoIndex::Cheaper); // 60 rows are scored sooner than searched
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum NoIndex {

@@ -46,6 +46,13 @@ impl NodeFit {
 }
 
 /// How far the nodes' predictions follow what the queries teach.
+///
+/// ```
+/// use zhat::host::build::{Correction, Plan};
+///
+/// assert_eq!(Plan::default().correction, Correction::None);
+/// assert_eq!(Plan::TAUGHT.correction, Correction::Full);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Correction {

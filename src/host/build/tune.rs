@@ -10,6 +10,16 @@ use crate::math::Log2;
 use crate::model::{Budget, Model, Settings};
 
 /// One setting and what it reached.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// for trial in &built.trials {
+///     println!("{:?} with a cap of {}: {}", trial.plan, trial.budget.cap, trial.result.error);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The shape of the index.
@@ -23,6 +33,16 @@ pub struct Trial {
 }
 
 /// What a setting reached.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// if let Some(trial) = built.trials.first() {
+///     println!("error {}, recall {}, cost {}", trial.result.error, trial.result.recall, trial.result.cost());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TrialResult {
     /// Mean |Ẑ−Z|/Z.
@@ -40,6 +60,16 @@ pub struct TrialResult {
 }
 
 /// What a setting reached for classes that no query taught.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// for unseen in built.trials.iter().filter_map(|trial| trial.result.unseen) {
+///     println!("{} queries of classes that nothing taught: recall {}", unseen.queries, unseen.recall);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Unseen {
     /// How many queries.

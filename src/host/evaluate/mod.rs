@@ -95,6 +95,15 @@ impl Default for Options<'_> {
 }
 
 /// Why an evaluation failed.
+///
+/// ```
+/// use zhat::host::Matrix;
+/// use zhat::host::evaluate::{EvaluateError, Evaluation, Options};
+///
+/// let none = Matrix::new(Vec::new(), 3).expect("no rows of three");
+/// let error = Evaluation::run(&zhat::doc_example().model(), None, &none, &Options::default()).unwrap_err();
+/// assert_eq!(error, EvaluateError::NoQueries);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EvaluateError {

@@ -8,6 +8,16 @@ use super::report::Quality;
 pub const BINS: usize = 15;
 
 /// Confidence and accuracy in bins of the best class's probability.
+///
+/// ```
+/// use zhat::host::evaluate::Reliability;
+///
+/// let mut reliability = Reliability::default();
+/// reliability.add(0.9, true, 0.9);
+/// reliability.add(0.9, false, 0.05);
+/// assert_eq!(reliability.quality().accuracy, 0.5);
+/// assert_eq!(reliability.points().len(), 1); // one bin
+/// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Reliability {
     /// Queries, summed confidence and hits of each bin.

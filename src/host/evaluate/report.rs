@@ -5,6 +5,19 @@ use serde::Serialize;
 use crate::model::{FORMAT_VERSION, Model};
 
 /// An evaluation.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// assert!(report.of("exact").is_some() && report.of("moments").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The model that was asked.
@@ -26,6 +39,19 @@ impl Report {
 }
 
 /// The model in a few numbers.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// println!("{} classes, a cap of {}", report.model.classes, report.model.cap);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelSummary {
     /// The version of its format.
@@ -71,6 +97,19 @@ impl ModelSummary {
 }
 
 /// What was asked.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// println!("{} queries, mean p of the best class {}", report.data.queries, report.data.top_p_mean);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Data {
     /// N.
@@ -89,6 +128,20 @@ pub struct Data {
 }
 
 /// Probabilities against labels.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// let quality = report.labels.expect("labels").exact;
+/// println!("{} right, log-loss {}", quality.accuracy, quality.log_loss);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quality {
     /// The share of queries whose best class is the label.
@@ -100,6 +153,19 @@ pub struct Quality {
 }
 
 /// Probabilities against labels, of the layers themselves.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// assert!(report.labels.expect("labels").float.is_none()); // no float layer was given
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Labelled {
     /// The layer as it was given, at the model's temperature.
@@ -112,6 +178,20 @@ pub struct Labelled {
 }
 
 /// The figures of one estimator. Those that a method can't have are `null`.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// let exact = report.of("exact").expect("asked for");
+/// assert_eq!(exact.work_mean, 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct EstimatorReport {
     /// Its name; the default classifier's is "moments".

@@ -9,6 +9,19 @@ use crate::Model;
 use crate::host::{Matrix, linear};
 
 /// How a layer differs from the one that a model was made from.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// use zhat::host::evaluate::{FloatLayer, Mismatch, mismatch};
+/// use zhat::host::{Layer, flat_model};
+///
+/// let file = flat_model(&layer.weights, &layer.biases)?;
+/// let other = Layer::generate(60, 8, 2);
+/// let other = FloatLayer { weights: &other.weights, biases: &other.biases, temperature: 1.0 };
+/// assert!(matches!(mismatch(&file.model(), other, &queries), Some(Mismatch::Weights(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mismatch {
     /// The weights: the length of their difference, as a share of theirs.
@@ -32,6 +45,19 @@ const ROWS: f64 = 0.25;
 const MASKED: f32 = -1000.0;
 
 /// What differs by more than rounding explains, if anything does. Sizes have to be the same.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// use zhat::host::evaluate::{FloatLayer, Mismatch, mismatch};
+/// use zhat::host::{Layer, flat_model};
+///
+/// let file = flat_model(&layer.weights, &layer.biases)?;
+/// let other = Layer::generate(60, 8, 2);
+/// let other = FloatLayer { weights: &other.weights, biases: &other.biases, temperature: 1.0 };
+/// assert!(matches!(mismatch(&file.model(), other, &queries), Some(Mismatch::Weights(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mismatch(model: &Model<'_>, layer: FloatLayer<'_>, queries: &Matrix) -> Option<Mismatch> {
     let mut rows = Squares::default();
     let mut biases = Squares::default();

@@ -8,6 +8,12 @@ use super::protobuf::Broken;
 use crate::host::io::ReadError;
 
 /// A network that can't be used, and why. Displays as `net.onnx: ` and the [`Obstacle`].
+///
+/// ```
+/// let error = zhat::host::import::Onnx::open("no such file.onnx").unwrap_err();
+/// assert!(error.path().ends_with("no such file.onnx"));
+/// println!("{error}");
+/// ```
 #[derive(Debug)]
 pub struct ImportError {
     path: PathBuf,
@@ -31,6 +37,13 @@ impl ImportError {
 }
 
 /// Why it can't be used.
+///
+/// ```
+/// use zhat::host::import::{Obstacle, Onnx};
+///
+/// let error = Onnx::from_bytes("net.onnx", b"something else".to_vec()).unwrap_err();
+/// assert!(!matches!(error.obstacle(), Obstacle::Io(_)));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Obstacle {

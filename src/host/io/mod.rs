@@ -66,6 +66,15 @@ pub use vector::read_vector;
 pub use write::{WriteError, expect_writable, write_atomically, write_atomically_with, write_npy};
 
 /// What to take from a file. The default takes all of it as it stands.
+///
+/// ```
+/// use zhat::host::io::{ReadOptions, read_matrix};
+///
+/// let columns_as_rows = ReadOptions { transpose: true, ..ReadOptions::default() };
+/// let weights = read_matrix("models/import/weights.npy", columns_as_rows)?;
+/// # assert!(weights.rows() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions<'a> {
     /// The tensor to read from a `.safetensors` file. Not needed if only one has a fitting shape.

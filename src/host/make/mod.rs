@@ -21,6 +21,18 @@ const LEAST_WORK: f32 = 0.005;
 const STEPS: usize = 15;
 
 /// What is being done, for a display of the progress.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::make::{Request, Step, make};
+///
+/// let request = Request::new(&layer.weights, &layer.biases);
+/// let mut reported = false;
+/// make(&request, &mut |step| reported |= step == Step::Report)?;
+/// assert!(reported);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
@@ -37,6 +49,17 @@ pub enum Step {
 }
 
 /// A finished model.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::make::{Request, make};
+///
+/// let made = make(&Request::new(&layer.weights, &layer.biases), &mut |_| {})?;
+/// assert_eq!((made.model.model().classes(), made.temperature), (60, 1.0));
+/// assert!(made.index.is_err() && made.report.is_none()); // few rows, and no queries
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The file.
