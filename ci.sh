@@ -89,9 +89,9 @@ host() {
     step "clippy, all features" cargo clippy --all-targets --all-features -- -D warnings
     step "tests" cargo test --features "$HOST_FEATURES"
     step "tests of the core, with micromath" cargo test --features capi,defmt,micromath --lib --test views --test capi
-    step "documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --all-features
     step "documentation of the core" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --lib --features alloc,capi
     step "examples in the documentation" examples_in_documentation
+    step "documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --all-features
     step "package" package_is_whole
     oldest_rust
     step "models are what makes them" models_are_current
