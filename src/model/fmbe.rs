@@ -28,6 +28,7 @@ use crate::math::Log2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum FmbeKind {
     /// Random Maclaurin features, as in the paper.
     Maclaurin = 0,

@@ -14,6 +14,7 @@
 /// # Ok::<(), zhat::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct InputScale {
     /// What a step is worth.
     pub scale: f32,

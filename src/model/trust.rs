@@ -29,6 +29,7 @@ use crate::math::float;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub struct Trust {
     /// How many queries the intervals were measured on.
     pub queries: u32,
