@@ -8,7 +8,7 @@ use std::env;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rustc-check-cfg=cfg(zhat_dsp)");
-    // Set by who builds the static library for C (src/capi), and by ci.sh to see that the check for panics finds one.
+    // Set by builds of the static library for C (src/capi), and by ci.sh to see that the check for panics finds one.
     println!("cargo:rustc-check-cfg=cfg(zhat_staticlib, zhat_panics_on_purpose)");
     let variable = |name| env::var(name).unwrap_or_default();
     let target = variable("TARGET");

@@ -6,7 +6,7 @@ set -euo pipefail
 
 file=$1
 for crate in "${@:2}"; do
-    # In both of Rust's mangling schemes a crate is its name behind the length of the name.
+    # In both of Rust's mangling schemes a crate is its name after the length of the name.
     readelf --symbols --wide "$file" | awk -v crate="$crate" -v mangled="${#crate}$crate" '
         ($4 == "FUNC" || $4 == "OBJECT") && index($8, mangled) && !seen[$2]++ { bytes[$4] += $3 }
         END { printf "%-18s %6d bytes of code, %5d of constants\n", crate, bytes["FUNC"], bytes["OBJECT"] }'

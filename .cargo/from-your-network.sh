@@ -17,7 +17,7 @@ ln -sfn "$root" "$folder/zhat"
 ln -sf "$zhat" "$folder/bin/zhat"
 cd "$folder"
 
-# Files stand behind a line that is their name alone; commands in blocks of `console`.
+# Files follow a line that is their name alone; commands in blocks of `console`.
 awk '
     /^```/ && inside { inside = 0; file = ""; kind = ""; next }
     /^```/ { inside = 1; kind = substr($0, 4); next }

@@ -1,6 +1,6 @@
 //! The smallest useful firmware: a model in flash, one query, the best classes with their probabilities.
 //!
-//! Copy it for an own board: `say!` and `entry!` are the only parts that know of QEMU.
+//! Copy it for your own board: `say!` and `entry!` are the only parts that know of QEMU.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;

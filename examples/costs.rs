@@ -1,7 +1,7 @@
 //! What each estimator costs on a device, and what it gives for it: instructions and error of Z over 1 000 queries, and RAM.
 //!
 //! The model and its queries are named by `ZHAT_MODEL` and `ZHAT_QUERIES` when this is compiled (`.cargo/config.toml` has
-//! defaults); `./ci.sh device` makes some of several sizes and prints the table that the README shows. Every answer is mixed
+//! defaults); `./ci.sh device` makes some of several sizes and prints the table of `guide::measured`. Every answer is mixed
 //! into a number that is the same on every target.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
@@ -145,7 +145,7 @@ fn run() -> Result<(), &'static str> {
     stack(&mut bench)
 }
 
-/// Two digits behind the point.
+/// With two decimals.
 struct Hundredths(u64);
 
 impl fmt::Display for Hundredths {

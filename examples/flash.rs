@@ -1,7 +1,7 @@
 //! How much flash each part of zhat takes: a firmware that does nothing else, built once for each part.
 //!
 //! `ZHAT_PART` says at compile time which one. What the linker keeps, less what it keeps of `nothing`, is the part's:
-//! code, tables, and whatever of the compiler's library it needs. `./ci.sh qemu` prints the table.
+//! code, tables, and whatever of the compiler's library it needs. `./ci.sh device` prints the table.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 use core::hint::black_box;

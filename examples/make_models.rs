@@ -117,7 +117,7 @@ const SIZES: [([usize; 2], [usize; 2]); 4] =
 fn sizes(folder: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(folder)?;
     for ([classes, dim], [branching, leaf]) in SIZES {
-        // One plan: it is the cost that is of interest, not the last per mille of the error.
+        // One plan: the cost is of interest, not the last per mille of the error.
         let plans = vec![Plan { blend: 0.25, branching, leaf, ..Plan::TAUGHT }];
         let targets = Targets { work: 0.04, cap: 0.04, plans, ..Targets::default() };
         let layer = Layer::generate(classes, dim, 1);

@@ -110,7 +110,7 @@ fn certainties(classifier: &Classifier<'_>, query: &QueryBuffer<DIM>) -> Result<
     Ok(())
 }
 
-/// A query from the words before. The bytes are no context: it is what is linked that counts.
+/// A query from the words before. The bytes are no context: only what is linked counts.
 fn next_word(bytes: &[u8], model: &Model<'_>) -> Result<(), Error> {
     let context = Context::from_bytes(bytes, DIM)?;
     black_box((context.positions(), context.width()));

@@ -43,7 +43,7 @@ fn ask(model: Model<'_>, memory: &mut [u32]) -> Result<(), Error> {
     );
     let (query, scratch) = memory.split_at_mut_checked(for_query).ok_or(Error::QueryWords(for_query as u32))?;
     let query = Query::in_words(query, &model)?;
-    // As a network in int8 has them: whatever it puts out, less its zero point, times its scale.
+    // As a network in int8 has them: its outputs, less the zero point, times the scale.
     let activations: [i8; 16] = [40, -90, 61, 127, -33, 70, -12, 7, 101, -45, 70, 19, -128, 40, 7, 88];
     query.set_i8(&model, activations.get(..model.dim()).ok_or(Error::QueryLength)?, 0.0125, 7)?;
     let answer = classifier.classify::<3>(query, scratch)?;

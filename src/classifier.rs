@@ -18,6 +18,19 @@ use crate::search::{self, Buffers, Candidate, Top, Work};
 ///
 /// A model without an index, as the builder writes it where that is cheaper, is answered exactly: every row is scored, and
 /// no memory is needed.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+/// use zhat::{Classifier, QueryBuffer, Scratch};
+///
+/// let classifier = Classifier::new(model)?;
+/// let query = QueryBuffer::<64>::new(classifier.model(), &[1.0; 64])?;
+/// let mut scratch = Scratch::<724>::new(); // as `zhat inspect` says
+/// let answer = classifier.classify::<5>(&query, &mut scratch)?;
+/// assert!(answer.top[0].p >= answer.top[4].p);
+/// assert!(answer.work.row_equivalents() <= classifier.budget().cap);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Classifier<'m> {
     model: Model<'m>,
@@ -26,6 +39,13 @@ pub struct Classifier<'m> {
 
 impl<'m> Classifier<'m> {
     /// A classifier with the budget that is stored in the model; of all rows where there is no index.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// assert_eq!(classifier.budget().cap, 50);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Budget`] if the stored cap is not enough for a class.
@@ -38,6 +58,18 @@ impl<'m> Classifier<'m> {
     /// The same with another budget. The stored intervals were measured with the stored one: with a smaller budget an
     /// answer has none. A larger one can use more memory: [`Model::scratch_words_for`] says how much.
     ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// use zhat::{Classifier, Error};
+    ///
+    /// let classifier = Classifier::new(model)?;
+    /// let hurried = classifier.with_budget(classifier.budget().with_cap(40))?;
+    /// assert_eq!(hurried.budget().cap, 40);
+    /// let starved = classifier.with_budget(classifier.budget().with_cap(3));
+    /// assert_eq!(starved.unwrap_err(), Error::Budget(model.least_cap() as u32));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Budget`] if the cap is not enough for a class, with [`Model::least_cap`].
     pub fn with_budget(self, budget: Budget) -> Result<Self, Error> {
@@ -46,21 +78,59 @@ impl<'m> Classifier<'m> {
     }
 
     /// The budget in force.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// assert_eq!(Some(classifier.budget()), model.settings().map(|settings| settings.budget));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn budget(&self) -> Budget {
         self.budget
     }
 
     /// The model.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// assert_eq!(classifier.model().classes(), 500);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn model(&self) -> &Model<'m> {
         &self.model
     }
 
     /// Whether every query scores all rows, because the model has no index.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let bytes = zhat::doc_example();
+    /// # let without_index = zhat::Model::from_bytes(&bytes)?;
+    /// use zhat::Classifier;
+    ///
+    /// assert!(!Classifier::new(model)?.is_exact());
+    /// assert!(Classifier::new(without_index)?.is_exact());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn is_exact(&self) -> bool {
         self.model.index().is_none()
     }
 
     /// The top `K` classes with estimated probabilities.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// let mut scratch = [0; 82];
+    /// let answer = classifier.classify::<3>(&query, &mut scratch)?;
+    /// for best in &answer.top {
+    ///     println!("class {}: p {:.3}", best.class, best.p);
+    /// }
+    /// # assert_eq!(answer.top.len(), 3);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::ScratchWords`] if the memory is not enough for a
@@ -109,6 +179,17 @@ impl<'m> Classifier<'m> {
 
     /// One class, drawn from the estimated distribution within the same budget: see [`Drawn`] for its odds.
     ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// use rand_pcg::Pcg32;
+    ///
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// let drawn = classifier.sample(&query, &mut [0; 82], &mut Pcg32::new(1, 1))?;
+    /// assert!(drawn.class < 500 && drawn.p > 0.0);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Classifier::classify`]; [`Error::Budget`] if the cap leaves no row to draw.
     pub fn sample(&self, query: &Query, scratch: &mut [u32], rng: &mut impl Rng) -> Result<Drawn, Error> {
@@ -123,6 +204,16 @@ impl<'m> Classifier<'m> {
     }
 
     /// ln of what the exact Z of the model is at least and at most, for certain, from a search within the budget.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// let (least, most) = classifier.certain_log_z(&query, &mut [0; 82])?;
+    /// let truth = zhat::exact::<1>(&model, &query)?.log_z();
+    /// assert!(least <= truth && truth <= most);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Classifier::classify`]; [`Error::NoBounds`] if the model was written without bounds.
@@ -140,6 +231,17 @@ impl<'m> Classifier<'m> {
 
     /// The true top `K` classes of the model, by branch and bound: the cap of the budget does not hold here. It takes any
     /// memory, and less work with more.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// let (top, work) = classifier.certain_top::<2>(&query, &mut [0; 82])?;
+    /// let truth = zhat::exact::<2>(&model, &query)?.top;
+    /// assert_eq!([top[0].class, top[1].class], [truth[0].class, truth[1].class]);
+    /// assert!(work.rows <= 500);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoBounds`] if the model was written without

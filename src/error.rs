@@ -3,6 +3,15 @@
 use core::fmt;
 
 /// Why a model file, a query or a request was refused.
+///
+/// ```
+/// use zhat::{Error, Model};
+///
+/// let file = zhat::doc_example();
+/// let error = Model::from_bytes(&file[..60]).unwrap_err();
+/// assert_eq!(error, Error::Truncated);
+/// assert_eq!(error.to_string(), "the model file is cut short");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -11,7 +20,7 @@ pub enum Error {
     Misaligned,
     /// The bytes end before the model does.
     Truncated,
-    /// There are bytes behind the end that the header states.
+    /// There are bytes after the end that the header states.
     TrailingBytes,
     /// The file does not start with the magic bytes of a zhat model.
     NotAModel,
@@ -41,15 +50,15 @@ pub enum Error {
     NoQuery,
     /// The query was quantised for another model.
     OtherModel,
-    /// The query has no room for the model's columns: the `D` of a [`QueryBuffer`](crate::QueryBuffer) that it needs.
+    /// The query has no room for the model's columns: the `D` that the [`QueryBuffer`](crate::QueryBuffer) needs.
     QueryColumns(u32),
     /// The words of a query are too few for the model's columns: how many it needs.
     QueryWords(u32),
-    /// The memory of a search is not enough for a class: the words that are.
+    /// The memory of a search is not enough for a class: the least words that are enough.
     ScratchWords(u32),
     /// The marks of an estimator that samples are too few for the model's rows: the words that it needs.
     MarkWords(u32),
-    /// There is no room for the scores of so many samples.
+    /// There is too little room for the scores of the samples: how many it needs.
     NoiseScores(u32),
     /// There is no such class.
     NoSuchClass,
@@ -57,7 +66,7 @@ pub enum Error {
     NoIndex,
     /// The model file does not say what is certain about its nodes.
     NoBounds,
-    /// The budget is not enough for a class: the least cap that is.
+    /// The budget is not enough for a class: the least cap that is enough.
     Budget(u32),
 }
 
@@ -66,7 +75,7 @@ impl fmt::Display for Error {
         match *self {
             Self::Misaligned => f.write_str("the model's bytes are not word-aligned"),
             Self::Truncated => f.write_str("the model file is cut short"),
-            Self::TrailingBytes => f.write_str("there are bytes behind the end of the model"),
+            Self::TrailingBytes => f.write_str("there are bytes after the end of the model"),
             Self::NotAModel => f.write_str("not a zhat model file (wrong magic)"),
             Self::Version(v) => write!(f, "format version {v} is not supported"),
             Self::Checksum => f.write_str("the checksum does not match: the model file is damaged"),

@@ -20,12 +20,42 @@
 use crate::model::Names;
 use crate::{Error, Model};
 
-/// What stands for the places before the first word of a sentence, and is predicted behind its last.
+/// What stands for the places before the first word of a sentence, and is predicted after its last.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+/// let names = model.names().expect("words");
+/// assert!(names.find(zhat::language::END).is_some());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 pub const END: &str = "</s>";
 /// What stands for every word that the model does not know.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+/// let names = model.names().expect("words");
+/// assert!(names.find(zhat::language::UNKNOWN).is_some());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 pub const UNKNOWN: &str = "<unk>";
 
 /// What makes a query of the words before.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+/// # let bytes = zhat::doc_file("models/next_word.context");
+///
+/// use zhat::{Classifier, QueryBuffer, Scratch, language::Context};
+///
+/// let names = model.names().expect("words");
+/// let context = Context::from_bytes(bytes, model.dim())?;
+/// let words = Context::words::<9>(names, "the president of the united")?;
+/// let query = context.query::<64, 128>(&model, &words)?;
+/// let query = QueryBuffer::<64>::new(&model, &query)?;
+/// let answer = Classifier::new(model)?.classify::<1>(&query, &mut Scratch::<724>::new())?;
+/// assert_eq!(names.get(answer.top[0].class as usize), Some("states"));
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     positions: usize,
@@ -37,6 +67,14 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// Opens the file for models of dimension `dim`. The bytes must be word-aligned, as
     /// [`include_model!`](crate::include_model) makes them.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_file("models/next_word.context");
+    ///
+    /// let context = zhat::language::Context::from_bytes(bytes, 64)?;
+    /// assert_eq!(context.positions(), 9);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Misaligned`], [`Error::Truncated`], [`Error::Header`] or [`Error::QueryNotFinite`].
@@ -57,17 +95,43 @@ impl<'a> Context<'a> {
     }
 
     /// The words of a context.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_file("models/next_word.context");
+    ///
+    /// let context = zhat::language::Context::from_bytes(bytes, 64)?;
+    /// assert_eq!(context.positions(), 9);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn positions(&self) -> usize {
         self.positions
     }
 
     /// The length of the sums, the `WIDTH` of [`Context::query`].
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_file("models/next_word.context");
+    ///
+    /// let context = zhat::language::Context::from_bytes(bytes, 64)?;
+    /// assert_eq!(context.width(), 128);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn width(&self) -> usize {
         self.width
     }
 
     /// The last words of a text, between white space, as classes: the oldest first, [`END`] where the text has fewer, and
     /// [`UNKNOWN`] for a word that has no name. `N` is [`Context::positions`].
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// use zhat::language::{Context, END, UNKNOWN};
+    ///
+    /// let names = model.names().expect("words");
+    /// let words = Context::words::<3>(names, "my blorp")?;
+    /// assert_eq!(words.map(|word| names.get(word)), [Some(END), Some("my"), Some(UNKNOWN)]);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NoSuchClass`] if the model has no name for [`END`] or [`UNKNOWN`].
@@ -81,6 +145,19 @@ impl<'a> Context<'a> {
     }
 
     /// The query of a context: classes of `model`, the oldest word first.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// # let bytes = zhat::doc_file("models/next_word.context");
+    ///
+    /// use zhat::language::Context;
+    ///
+    /// let context = Context::from_bytes(bytes, model.dim())?;
+    /// let words = Context::words::<9>(model.names().expect("words"), "ladies and")?;
+    /// let query: [f32; 64] = context.query::<64, 128>(&model, &words)?;
+    /// assert!(query.iter().all(|value| value.is_finite()));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::QueryLength`] if the model, `DIM`, `WIDTH` or the number of words do not fit the file,
@@ -114,6 +191,17 @@ impl<'a> Context<'a> {
     }
 
     /// The file for these weights and this map.
+    ///
+    /// ```
+    /// use zhat::language::Context;
+    /// use zhat::model::Aligned;
+    ///
+    /// // Two words before, one map, one dimension.
+    /// let file: [u8; 20] = Context::encode(2, &[0.5, 1.0], &[2.0]).try_into().expect("20 bytes");
+    /// let file = Aligned(file);
+    /// assert_eq!(Context::from_bytes(&file.0, 1)?.positions(), 2);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[cfg(feature = "alloc")]
     pub fn encode(positions: usize, weights: &[f32], map: &[f32]) -> alloc::vec::Vec<u8> {
         let width = weights.len() / positions.max(1);

@@ -306,7 +306,7 @@ fn the_c_example_prints_the_answers_of_rust() {
     assert_eq!(printed, include_str!("../examples/c/main.out"), "{printed}");
 }
 
-/// `cargo test --features std,capi --test capi -- --ignored` writes them anew.
+/// `cargo test --features std,capi --test capi -- --ignored` writes them again.
 #[cfg(feature = "std")]
 #[test]
 #[ignore = "writes the model of these tests and of the C example"]

@@ -25,7 +25,7 @@ fn the_header_is_what_the_functions_are() {
     assert!(committed == generated(), "{HEADER} is out of date: cargo test --test capi_header -- --ignored");
 }
 
-/// `cargo test --test capi_header -- --ignored` writes it anew.
+/// `cargo test --test capi_header -- --ignored` writes it again.
 #[test]
 #[ignore = "writes the header"]
 fn write_the_header() {

@@ -28,7 +28,7 @@ fn off(name: &str) -> (f32, f32) {
     (most(layer.weights.data(), weights().data()), most(&layer.biases, &bias()))
 }
 
-/// What a message says, behind the file's name.
+/// What a message says, after the file's name.
 fn refusal(name: &str, layer: Option<&str>) -> String {
     let path = file(name);
     let message = output_layer(&path, layer).unwrap_err().to_string();

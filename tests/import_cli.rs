@@ -67,7 +67,7 @@ impl Files {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs a build that has to fail with 1 and leave nothing behind; its message.
+    /// Runs a build that has to fail with 1 and leave nothing after; its message.
     fn refused(&self, inputs: &str) -> String {
         let output = self.zhat(&format!("build {inputs} {PLAN} -o none.zhat")).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where a file names a module: the line, and the first name behind the crate's root.
+/// Where a file names a module: the line, and the first name after the crate's root.
 #[derive(Debug, PartialEq, Eq)]
 struct Edge {
     line: usize,
@@ -68,7 +68,7 @@ fn code(source: &str) -> String {
     while let Some(line) = lines.next() {
         let is_test = line.trim_start().starts_with("#[cfg(") && names(line).any(|name| name == "test");
         if is_test {
-            // The item behind it: up to its semicolon, or to the brace that closes it.
+            // The item after it: up to its semicolon, or to the brace that closes it.
             let mut open = 0;
             code.push('\n');
             for line in lines.by_ref() {
@@ -88,7 +88,7 @@ fn code(source: &str) -> String {
     code
 }
 
-/// All paths from the root of the crate in a file that is so many modules below it: `crate::…`, and as many `super::`.
+/// All paths from the root of the crate in a file that is `depth` modules below it: `crate::…`, and as many `super::`.
 fn edges(source: &str, depth: usize) -> Vec<Edge> {
     let code = code(source);
     let mut found = Vec::new();

@@ -71,7 +71,7 @@ fn parse(case: &[u8], dim: usize) -> Case<'_> {
     }
 }
 
-/// The word at an offset; zero behind the end, where no caller reads.
+/// The word at an offset; zero after the end, where no caller reads.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + WORD).and_then(|word| word.try_into().ok()).map_or(0, u32::from_le_bytes)
 }

@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use zhat::capi::*;
 use zhat_fuzz::Aligned;
 
-/// What stands behind the memory that is given away.
+/// What follows the memory that is handed over.
 const GUARD: u32 = 0xdead_beef;
 const LONGEST_QUERY: usize = 80;
 const MOST_WORDS: usize = 400;
@@ -69,7 +69,7 @@ fn call(model: *const ZhatModel, numbers: &[u8; 8]) {
             zhat_exact(model, values.as_ptr(), query_len, scratch.as_mut_ptr(), scratch_len, top, top_len, result)
         }
     };
-    assert!(scratch[scratch_len..].iter().all(|&word| word == GUARD), "written behind the scratch memory");
+    assert!(scratch[scratch_len..].iter().all(|&word| word == GUARD), "written after the scratch memory");
     // SAFETY: a static text.
     let _ = unsafe { std::ffi::CStr::from_ptr(zhat_error_text(error as i32)) };
     if error == ZhatError::None {

@@ -35,7 +35,7 @@ pub enum ZhatAnswer {
     Unknown = 2,
 }
 
-/// What a query gave beside the top classes, and what it cost.
+/// The answer to a query apart from the top classes, and what it cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct ZhatResult {
@@ -55,7 +55,7 @@ pub struct ZhatResult {
     pub nodes: u32,
     /// Bytes of weights read.
     pub bytes: u32,
-    /// How many classes were written: fewer than asked for only where so few were scored.
+    /// How many classes were written: fewer than asked for only if fewer rows were scored.
     pub top_len: u32,
     /// 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
     /// sharp as with `zhat_scratch_words`. 0 otherwise.
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn zhat_classify(
 ) -> ZhatError {
     let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
-    code(unsafe { answer(model, (query, query_len), Query::set, Way::Within(cap), memory, (top, top_len), result) })
+    code(unsafe { answer(model, (query, query_len), Query::set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
 /// The same for a query in int8, as TFLite and CMSIS-NN have it: a value is `(query[i] - zero_point) * scale`.
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn zhat_classify_i8(
     let set = |place: &mut Query, model: &Model<'_>, query: &[i8]| place.set_i8(model, query, scale, zero_point);
     let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
-    code(unsafe { answer(model, (query, query_len), set, Way::Within(cap), memory, (top, top_len), result) })
+    code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
 /// The same for a query in int16: a value is `query[i] * scale`.
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn zhat_classify_i16(
     let set = |place: &mut Query, model: &Model<'_>, query: &[i16]| place.set_i16(model, query, scale);
     let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
-    code(unsafe { answer(model, (query, query_len), set, Way::Within(cap), memory, (top, top_len), result) })
+    code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
 /// The top classes with their exact probabilities: every row is scored. `ZHAT_EXACT_SCRATCH_WORDS(dim)` words of
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn zhat_exact(
 ) -> ZhatError {
     let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
-    code(unsafe { answer(model, (query, query_len), Query::set, Way::Exact, memory, (top, top_len), result) })
+    code(unsafe { answer(model, (query, query_len), Query::set, Method::Exact, memory, (top, top_len), result) })
 }
 
 /// `zhat_exact` for a query in int8, as `zhat_classify_i8` takes it.
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn zhat_exact_i8(
     let set = |place: &mut Query, model: &Model<'_>, query: &[i8]| place.set_i8(model, query, scale, zero_point);
     let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
-    code(unsafe { answer(model, (query, query_len), set, Way::Exact, memory, (top, top_len), result) })
+    code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
 /// `zhat_exact` for a query in int16, as `zhat_classify_i16` takes it.
@@ -196,12 +196,12 @@ pub unsafe extern "C" fn zhat_exact_i16(
     let set = |place: &mut Query, model: &Model<'_>, query: &[i16]| place.set_i16(model, query, scale);
     let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
-    code(unsafe { answer(model, (query, query_len), set, Way::Exact, memory, (top, top_len), result) })
+    code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
 /// How an answer is found.
 #[derive(Clone, Copy)]
-enum Way {
+enum Method {
     /// By the classifier, within a cap, or the stored one for zero.
     Within(u32),
     /// By all rows.
@@ -214,7 +214,7 @@ unsafe fn answer<T>(
     model: *const ZhatModel,
     (values, len): (*const T, usize),
     set: impl FnOnce(&mut Query, &Model<'_>, &[T]) -> Result<(), Error>,
-    way: Way,
+    method: Method,
     (scratch, scratch_words): (*mut u32, usize),
     (top, top_len): (*mut ZhatClass, usize),
     result: *mut ZhatResult,
@@ -229,7 +229,7 @@ unsafe fn answer<T>(
     let (query, memory) = memory.split(model)?;
     set(query, model, values)?;
     // SAFETY: the caller's promise.
-    unsafe { put(&predict(model, query, way, memory, top_len)?, top, result) }
+    unsafe { put(&predict(model, query, method, memory, top_len)?, top, result) }
 }
 
 /// Compiled once, whatever the query came as.
@@ -237,13 +237,13 @@ unsafe fn answer<T>(
 fn predict(
     model: &Model<'_>,
     query: &Query,
-    way: Way,
+    method: Method,
     memory: &mut [u32],
     top_len: usize,
 ) -> Result<Prediction<ZHAT_MAX_TOP>, Error> {
-    match way {
-        Way::Exact => Ok(exact_up_to(top_len, model, query)),
-        Way::Within(cap) => {
+    match method {
+        Method::Exact => Ok(exact_up_to(top_len, model, query)),
+        Method::Within(cap) => {
             let classifier = Classifier::new(*model)?;
             let asked =
                 if cap == 0 { classifier } else { classifier.with_budget(classifier.budget().with_cap(cap))? };

@@ -18,7 +18,7 @@ pub enum ZhatError {
     NotOpen = 3,
     /// The model file is cut short.
     Truncated = 4,
-    /// There are bytes behind the end of the model.
+    /// There are bytes after the end of the model.
     TrailingBytes = 5,
     /// Not a zhat model file.
     NotAModel = 6,
@@ -78,7 +78,7 @@ impl ZhatError {
             Self::Misaligned => c"a pointer is not aligned",
             Self::NotOpen => c"the model was not opened",
             Self::Truncated => c"the model file is cut short",
-            Self::TrailingBytes => c"there are bytes behind the end of the model",
+            Self::TrailingBytes => c"there are bytes after the end of the model",
             Self::NotAModel => c"not a zhat model file",
             Self::Version => c"the version of the model file is not supported",
             Self::Checksum => c"the checksum does not match",

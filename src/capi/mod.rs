@@ -1,6 +1,20 @@
 //! Functions for C: open a model, classify, read the answer. `zhat.h` beside this file declares them.
 //!
-//! Nothing is allocated and nothing panics; a call that cannot be answered returns a [`ZhatError`]. The static library:
+//! ```c
+//! #include "zhat.h"
+//!
+//! static uint32_t scratch[ZHAT_SCRATCH_WORDS(10000, 64, 490)];     /* classes, dimension, words for nodes: `zhat inspect` */
+//! zhat_model model;
+//! zhat_class top[5];
+//! zhat_result result;
+//!
+//! zhat_error error = zhat_open(&model, file, file_length);         /* checked once, nothing copied */
+//! error = zhat_classify(&model, activations, 64, 0, scratch, sizeof scratch / sizeof scratch[0], top, 5, &result);
+//! ```
+//!
+//! Queries in int8, with scale and zero point, and in int16 have functions of their own. Nothing is allocated and nothing
+//! panics; a call that cannot be answered returns a [`ZhatError`]. `examples/c` of the repository is a whole program, with
+//! startup and linker script; the page `guide::own_board` has the lines for CMake. The static library:
 //!
 //! ```text
 //! cargo rustc --release --lib --crate-type staticlib --features capi --target thumbv7em-none-eabihf -- --cfg zhat_staticlib
@@ -13,11 +27,41 @@
 //! # Memory
 //! The caller has all of it: the model file's bytes (in flash, on a word boundary), a `zhat_model` (a few hundred
 //! bytes that point into the file), and scratch memory for a call, an array of
-//! `ZHAT_SCRATCH_WORDS(classes, dim, node_words)` words. `zhat inspect` prints the three numbers.
+//! `ZHAT_SCRATCH_WORDS(classes, dim, node_words)` words. `zhat inspect` prints the three numbers, and
+//! [`zhat_scratch_words`] says at run time how many words are enough.
 //!
 //! # Threads and interrupts
 //! No function keeps state of its own. An open model is only read: any number of tasks and interrupt handlers may use
 //! it at the same time. Scratch memory and results belong to one call at a time.
+//!
+//! # The same calls from Rust
+//! ```
+//! use core::ffi::CStr;
+//! use core::mem::MaybeUninit;
+//! use zhat::capi::*;
+//!
+//! let file = zhat::doc_example();
+//! let mut model = MaybeUninit::<ZhatModel>::zeroed();
+//! let mut scratch = [0u32; scratch_words(4, 3, 0)];
+//! let mut top = [ZhatClass { id: 0, p: 0.0, lower: 0.0, upper: 1.0 }; 2];
+//! let mut result = MaybeUninit::<ZhatResult>::zeroed();
+//! let query = [0.5_f32, -1.0, 2.0];
+//!
+//! // SAFETY: every pointer is to as much as the length beside it says, nothing overlaps, and the file stays where it is.
+//! unsafe {
+//!     let error = zhat_open(model.as_mut_ptr(), file.as_ptr(), file.len());
+//!     assert_eq!(CStr::from_ptr(zhat_error_text(error as i32)), c"no error");
+//!     let model = model.as_ptr();
+//!     assert_eq!((zhat_classes(model), zhat_dim(model), zhat_least_cap(model)), (4, 3, 4));
+//!     assert!(zhat_scratch_words(model) <= scratch.len());
+//!
+//!     let (memory, words) = (scratch.as_mut_ptr(), scratch.len());
+//!     let error = zhat_classify(model, query.as_ptr(), 3, 0, memory, words, top.as_mut_ptr(), 2, result.as_mut_ptr());
+//!     assert_eq!(error, ZhatError::None);
+//!     let result = result.assume_init();
+//!     assert_eq!((top[0].id, result.top_len, result.familiar), (2, 2, ZhatAnswer::Unknown));
+//! }
+//! ```
 
 #![allow(unsafe_code)]
 
@@ -30,8 +74,8 @@ mod pointers;
 mod scratch;
 
 pub use answer::{
-    ZHAT_MAX_TOP, ZhatClass, ZhatResult, zhat_classify, zhat_classify_i8, zhat_classify_i16, zhat_exact, zhat_exact_i8,
-    zhat_exact_i16,
+    ZHAT_MAX_TOP, ZhatAnswer, ZhatClass, ZhatResult, zhat_classify, zhat_classify_i8, zhat_classify_i16, zhat_exact,
+    zhat_exact_i8, zhat_exact_i16,
 };
 pub use error::{ZhatError, zhat_error_text};
 pub use model::{

@@ -9,10 +9,10 @@ use crate::model::Model;
 /// Words of a pointer's size that an open model takes up.
 pub const ZHAT_MODEL_WORDS: usize = 112;
 
-/// What says that a model was opened, beside memory that starts as zeros.
+/// Marks an open model; memory that starts as zeros does not have it.
 const OPEN: usize = 0x7a68_6174;
 
-/// An open model: pointers into the model file. Its content is not for C.
+/// An open model: pointers into the model file. Its fields are private.
 ///
 /// It may be copied; the model file has to stay where it is.
 #[repr(C)]

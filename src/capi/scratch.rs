@@ -1,4 +1,4 @@
-//! The caller's scratch memory, parted: the query, then what a search needs.
+//! The caller's scratch memory, split: the query, then what a search needs.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -7,17 +7,17 @@ use super::ZhatError;
 use crate::model::Model;
 use crate::rows::Query;
 
-/// Words of scratch memory for a search with so many words for nodes: `ZHAT_SCRATCH_WORDS` of the header.
+/// Words of scratch memory for a search with this many words for nodes: `ZHAT_SCRATCH_WORDS` of the header.
 pub const fn scratch_words(classes: usize, dim: usize, frontier_words: usize) -> usize {
     crate::query_words(dim).saturating_add(crate::scratch_words(classes, frontier_words))
 }
 
-/// Memory that is still to be given away.
+/// Memory that is still free.
 pub(super) struct Memory<'a>(&'a mut [u32]);
 
 impl<'a> Memory<'a> {
     /// # Safety
-    /// If the pointer is neither null nor misaligned, it points to so many words that nobody else uses during `'a`.
+    /// If the pointer is neither null nor misaligned, it points to `len` words that nobody else uses during `'a`.
     pub unsafe fn new(words: *mut u32, len: usize) -> Result<Self, ZhatError> {
         if words.is_null() {
             return Err(ZhatError::Null);

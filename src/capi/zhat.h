@@ -11,7 +11,7 @@
 #ifndef ZHAT_H
 #define ZHAT_H
 
-/* Made by cbindgen from src/capi: do not edit. `cargo test --test capi_header -- --ignored` writes it anew. */
+/* Made by cbindgen from src/capi: do not edit. `cargo test --test capi_header -- --ignored` writes it again. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +47,7 @@ enum zhat_error
   ZHAT_ERROR_NOT_OPEN = 3,
   // The model file is cut short.
   ZHAT_ERROR_TRUNCATED = 4,
-  // There are bytes behind the end of the model.
+  // There are bytes after the end of the model.
   ZHAT_ERROR_TRAILING_BYTES = 5,
   // Not a zhat model file.
   ZHAT_ERROR_NOT_A_MODEL = 6,
@@ -85,7 +85,7 @@ typedef int32_t zhat_error;
 #endif // __cplusplus
 
 // Yes, no, or that the model was built with too few queries to tell.
-enum ZhatAnswer
+enum zhat_answer
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -99,13 +99,13 @@ enum ZhatAnswer
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum ZhatAnswer ZhatAnswer;
+typedef enum zhat_answer zhat_answer;
 #else
-typedef int32_t ZhatAnswer;
+typedef int32_t zhat_answer;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// An open model: pointers into the model file. Its content is not for C.
+// An open model: pointers into the model file. Its fields are private.
 //
 // It may be copied; the model file has to stay where it is.
 typedef struct zhat_model {
@@ -125,14 +125,14 @@ typedef struct zhat_class {
   float upper;
 } zhat_class;
 
-// What a query gave beside the top classes, and what it cost.
+// The answer to a query apart from the top classes, and what it cost.
 typedef struct zhat_result {
   // ln Z.
   float log_z;
   // Whether the query is like those that the model was measured with. Only then do the classes have intervals.
-  ZhatAnswer familiar;
+  zhat_answer familiar;
   // Whether the energy is above the model's threshold for inputs that are none of the classes.
-  ZhatAnswer rejected;
+  zhat_answer rejected;
   // −ln Z: large where the input is like nothing the layer was trained on.
   float energy;
   // The share of the probability that was not scored but predicted.
@@ -143,7 +143,7 @@ typedef struct zhat_result {
   uint32_t nodes;
   // Bytes of weights read.
   uint32_t bytes;
-  // How many classes were written: fewer than asked for only where so few were scored.
+  // How many classes were written: fewer than asked for only if fewer rows were scored.
   uint32_t top_len;
   // 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
   // sharp as with `zhat_scratch_words`. 0 otherwise.

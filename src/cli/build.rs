@@ -127,7 +127,7 @@ impl Build {
             return Err(Failure::Usage("--inputs are for --model, in the place of --queries".into()));
         }
         let start = Instant::now();
-        // Before minutes of work, not after them.
+        // Before minutes of work, not after.
         expect_apart([("--output", self.output.as_path())], self.inputs().chain(self.network.paths()))?;
         expect_writable(&self.output)?;
         on_interrupt(&self.output);

@@ -15,14 +15,14 @@ use super::{Failure, Outcome, eval};
 /// Show what it is all about: next words, exact and estimated side by side
 ///
 /// The model is the one that ships with zhat: a language model of 8 192 words in 64 dimensions, trained on the State of
-/// the Union addresses. It predicts the word behind each of a few beginnings, then behind all sample contexts, with every
+/// the Union addresses. It predicts the word after each of a few beginnings, then after all sample contexts, with every
 /// class scored and with a few per cent of them.
 #[derive(Args)]
 #[command(after_help = "Example:
   zhat demo
   zhat demo we will defend the")]
 pub struct Demo {
-    /// Words to go on from, instead of the sample contexts: as in the speeches, in lower case, punctuation apart
+    /// Words to continue, instead of the sample contexts: as in the speeches, in lower case, punctuation apart
     words: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ const DIM: usize = 64;
 const WIDTH: usize = 128;
 /// Words that are shown.
 const TOP: usize = 5;
-/// Behind a word of Exact that the estimate did not find.
+/// After a word of Exact that the estimate did not find.
 const MISSED: &str = " *";
 
 impl Demo {
@@ -56,7 +56,7 @@ impl Demo {
     }
 }
 
-/// The best next words behind each beginning, by Exact and within the stored budget.
+/// The best next words after each beginning, by Exact and within the stored budget.
 fn side_by_side(model: &Model<'_>, context: &Context<'_>, beginnings: &[String]) -> Outcome<String> {
     let queries = queries(model, context, beginnings.iter().map(String::as_str))?;
     let exact = exact_predictions::<TOP>(model, &queries)?;
@@ -107,7 +107,7 @@ fn samples(model: &Model<'_>, context: &Context<'_>, methods: &[Method]) -> Outc
     Ok(Evaluation::run(model, None, &queries, &options)?.report)
 }
 
-/// What the estimate costs in the currency of language models.
+/// What the estimate costs in perplexity.
 fn perplexities(report: &Report) -> String {
     let perplexity = |method: &str| report.of(method).and_then(|found| found.log_loss).map(f32::exp);
     match (perplexity("exact"), perplexity("moments")) {

@@ -13,7 +13,7 @@ pub fn given<'a>(option: &'static str, path: &'a Option<impl AsRef<Path>>) -> Op
     path.as_ref().map(|path| (option, path.as_ref()))
 }
 
-/// Refuses to write a file that is read: said before anything is.
+/// Refuses, before any work, to write a file that is read.
 pub fn expect_apart<'a>(
     outputs: impl IntoIterator<Item = File<'a>>,
     inputs: impl IntoIterator<Item = File<'a>, IntoIter: Clone>,
@@ -28,7 +28,7 @@ pub fn expect_apart<'a>(
     Ok(())
 }
 
-/// Whether two names lead to one file, through links of either kind. A name that leads nowhere is no file yet.
+/// Whether two names lead to one file, through links of either kind. A name that leads nowhere is not a file yet.
 fn is_same(a: &Path, b: &Path) -> bool {
     let same_path = matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b);
     same_path || is_same_node(a, b)

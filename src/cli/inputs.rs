@@ -51,7 +51,7 @@ pub struct Layer {
     pub names: Option<Vec<String>>,
     /// Of a network: one line about what was taken of it.
     pub taken: Option<String>,
-    /// Of a network with int8 activations: how they are to be read.
+    /// Of a network with int8 activations: how to read them.
     pub input: Option<InputScale>,
 }
 
@@ -112,7 +112,7 @@ impl LayerArgs {
     /// Says so if the other orientation would fit.
     pub fn transpose_hint(&self, turned_fits: bool) -> &'static str {
         match (turned_fits, self.transpose) {
-            // Of a network it is known how they are stored.
+            // For a network it is known how they are stored.
             _ if self.network.is_some() => "",
             (true, false) => ": are the weights stored d×N? Then add --transpose",
             (true, true) => ": are the weights stored N×d? Then leave out --transpose",
@@ -143,7 +143,7 @@ pub fn model_queries(path: &Path, model_path: &Path, dim: usize) -> Outcome<Matr
     Ok(queries)
 }
 
-/// That queries have the model's dimension.
+/// Checks that queries have the model's dimension.
 pub fn expect_dim(path: &Path, queries: &Matrix, model_path: &Path, dim: usize) -> Outcome {
     if queries.cols() == dim {
         return Ok(());

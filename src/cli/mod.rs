@@ -78,7 +78,7 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// What a command comes to.
+/// The outcome of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 /// Runs the command that the arguments ask for.

@@ -9,7 +9,7 @@ use zhat::host::plots;
 
 use super::{Failure, Outcome};
 
-/// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
+/// Writes to standard output. A reader that stops early (`| head`) is not a failure.
 pub fn print(text: &str) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -32,7 +32,7 @@ pub fn print_json(fields: &impl Serialize) -> Outcome {
     print(&format!("{}\n", serde_json::to_string_pretty(&Numbered { schema: SCHEMA, fields })?))
 }
 
-/// Whether a picture can be drawn there, if one is asked for: said before the work, not after it.
+/// Checks, before the work, that a picture can be written there, if one is asked for.
 pub fn expect_plot(path: Option<&PathBuf>) -> Outcome {
     let Some(path) = path else { return Ok(()) };
     plots::expect_format(path).map_err(Failure::Usage)?;
@@ -82,7 +82,7 @@ impl Table {
     }
 }
 
-/// A share in per cent, with three digits that count.
+/// A share in per cent, with three significant digits.
 pub fn percent(share: f32) -> String {
     let percent = share * 100.0;
     match percent.abs() {
@@ -109,7 +109,7 @@ pub fn bytes(bytes: usize) -> String {
     }
 }
 
-/// A count with its thousands apart.
+/// A count, grouped by thousands.
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What is going on, while it takes long: a bar on a terminal, nothing elsewhere.
+//! Progress of long work: a bar on a terminal, nothing elsewhere.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -84,7 +84,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -114,7 +114,7 @@ fn named(task: Task) -> String {
     }
 }
 
-/// Held while a file is being put in its place: whoever interrupts waits for it.
+/// Held while a file is being put in its place: an interrupt waits for it.
 static WRITING: Mutex<()> = Mutex::new(());
 
 /// From now on an interrupt says that `path` is as it was, and ends with a status of 1.

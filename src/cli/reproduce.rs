@@ -303,7 +303,7 @@ impl Common {
 }
 
 impl Store {
-    /// Before minutes of work, not after them.
+    /// Before minutes of work, not after.
     fn expect(&self, what: &str, inputs: &[File<'_>]) -> Outcome {
         let Some(folder) = &self.out else { return Ok(()) };
         std::fs::create_dir_all(folder)

@@ -18,7 +18,7 @@ use super::output::print;
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
-/// What a run that goes on has already.
+/// What a resumed run has already.
 const SETTINGS: [&str; 12] = [
     "method",
     "noise",
@@ -57,7 +57,7 @@ const WRITTEN: [&str; 15] = [
 ///
 /// A text is one sentence a line, words between white space. Arrays (rows.npy, bias.npy, …), words.txt and report.json
 /// go to the folder of --output, and the run itself to run.safetensors in it, at every validation and on Ctrl-C;
-/// --resume goes on from there. The same text and seed give the same model. MATMUL_NUM_THREADS=1 in the environment is
+/// --resume continues from there. The same text and seed give the same model. MATMUL_NUM_THREADS=1 in the environment is
 /// a tenth faster: the work is already cut for all cores.
 #[derive(Args)]
 #[command(after_help = "Example:
@@ -75,7 +75,7 @@ pub struct Train {
     /// The folder for the model
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
-    /// Go on with a run; its settings and words stay as they were
+    /// Continue a run; its settings and words stay as they were
     #[arg(long, value_name = "FILE", conflicts_with_all = SETTINGS)]
     resume: Option<PathBuf>,
     /// What is minimised
@@ -114,10 +114,10 @@ pub struct Train {
     /// Seed of everything that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Also write calibration.npy: queries of so many training contexts, evenly taken
+    /// Also write calibration.npy: queries of this many training contexts, evenly taken
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     calibration: usize,
-    /// Also write queries.npy: queries of so many test contexts, evenly taken
+    /// Also write queries.npy: queries of this many test contexts, evenly taken
     #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "test")]
     queries: usize,
 }

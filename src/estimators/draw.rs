@@ -28,6 +28,17 @@ fn kept_for_descent(cap: u32) -> u32 {
 }
 
 /// A class that was drawn.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use rand_pcg::Pcg32;
+///
+/// let classifier = zhat::Classifier::new(model)?;
+/// let drawn = classifier.sample(&query, &mut [0; 82], &mut Pcg32::new(1, 1))?;
+/// println!("class {}, which has p {:.3}", drawn.class, drawn.p);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -175,7 +186,7 @@ impl Descent<'_, '_> {
                 }
             });
             match reservoir.kept {
-                // Children lie behind their parents: the way has an end.
+                // Children lie after their parents: the way has an end.
                 Some((child, _)) if child > node => node = child,
                 _ => return self.uniform(found, &span, unseen, rng),
             }

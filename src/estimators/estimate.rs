@@ -4,6 +4,19 @@ use crate::math::{Log2, LogSum};
 use crate::search::Work;
 
 /// An estimate of Z, what it cost and, where the method can tell, how far off it may be.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// use rand_pcg::Pcg32;
+/// use zhat::estimators::uniform;
+///
+/// let estimate = uniform(&model, &query, 3, &mut Pcg32::new(1, 1), &mut [0])?;
+/// let error = estimate.standard_error.expect("of three samples");
+/// println!("ln Z is {:.2}, give or take {:.0} % of Z", estimate.log_z(), 100.0 * error);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -31,11 +44,21 @@ impl Estimate {
     }
 
     /// ln Ẑ; −∞ where nothing was added up.
+    ///
+    /// ```
+    /// assert_eq!(zhat::estimators::self_normalised().log_z(), 0.0);
+    /// ```
     pub fn log_z(&self) -> f32 {
         self.z.ln()
     }
 
     /// The probability of a class with this score.
+    ///
+    /// ```
+    /// use zhat::{Log2, estimators::self_normalised};
+    ///
+    /// assert!((self_normalised().probability(Log2::from_nats(0.25_f32.ln())) - 0.25).abs() < 1e-4);
+    /// ```
     pub fn probability(&self, score: Log2) -> f32 {
         self.z.share(score)
     }

@@ -1,8 +1,4 @@
 //! Every row scored: the exact ln Z and the true top classes of the quantised model.
-//!
-//! Z = Σᵢ 2^sᵢ over all N rows, in one pass with a sum that cannot overflow. N·d multiplications, N exponentials; no
-//! memory beyond the query and the top list. It is the answer for small vocabularies and the oracle of every other
-//! estimator.
 
 use heapless::Vec;
 
@@ -13,7 +9,15 @@ use crate::model::Model;
 use crate::rows::Query;
 use crate::search::{Candidate, Top, Work};
 
-/// The top `K` classes with their exact probabilities.
+/// Exact: the top `K` classes with their exact probabilities, by scoring every row.
+///
+/// ```text
+/// Z = Σ exp(u) over all N rows
+/// ```
+///
+/// One pass, with a sum that cannot overflow. *Costs* N·d multiplications and N exponentials, about N·(d + 40) instructions on a
+/// Cortex-M4, and no memory beyond the query and the top list. *Use it* for small vocabularies, and as the truth that every other
+/// estimator is measured against: it is exact for the int8 rows of the model.
 ///
 /// ```
 /// # fn main() -> Result<(), zhat::Error> {

@@ -6,7 +6,7 @@
 //! Z = Σ_i exp(b_i)·exp(v_i·q) ≈ Σ_j λ̃_j·φ_j(q)        λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i)
 //! ```
 //!
-//! with λ̃ computed by the builder (section 15 of the file). SumsOnly of a row is read, and the cost does not depend on
+//! with λ̃ computed by the builder (section 15 of the file). Nothing of a row is read, and the cost does not depend on
 //! N. Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the features of Kar and Karnick, "Random
 //! Feature Maps for Dot Product Kernels" (2012). The random vectors come from the seed each time and are not stored.
 //!
@@ -46,7 +46,31 @@ use crate::model::{Fmbe, FmbeKind, Model, Section};
 use crate::rows::Query;
 use crate::search::Work;
 
-/// Z from the table of random features in the model file.
+/// FMBE: Z from the table of random features in the model file.
+///
+/// ```text
+/// Z = Σ_i exp(b_i)·exp(v_i·q) ≈ Σ_j λ̃_j·φ_j(q)        λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i)
+/// ```
+///
+/// *Source:* Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the features of Kar and Karnick, "Random
+/// Feature Maps for Dot Product Kernels" (2012); [`FmbeKind`] lists the variants. `zhat::host::with_fmbe` computes λ̃.
+///
+/// *Costs* about one dot product with a generated vector of signs for each of the P features, whatever N is. Nothing of a row is
+/// read.
+///
+/// *Use it* to compare, or on layers that were trained to keep their norms small: the variance grows exponentially with
+/// ‖v‖·‖q‖, and for real output layers the estimate is of no use. Where features add up to less than nothing it is empty.
+///
+/// ```
+/// # let bytes = zhat::doc_file("tests/data/centred.zhat");
+/// use zhat::{Model, QueryBuffer, estimators::fmbe};
+///
+/// let model = Model::from_bytes(bytes)?;
+/// let query = QueryBuffer::<16>::new(&model, &[0.1; 16][..model.dim()])?;
+/// let estimate = fmbe(&model, &query)?;
+/// println!("ln Z is {:.2}", estimate.log_z());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::MissingSection`] if the file has no such table; [`Error::NoQuery`] or [`Error::OtherModel`] for the query.

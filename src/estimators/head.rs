@@ -13,6 +13,19 @@ use crate::rows::Query;
 use crate::search::{Buffers, Candidate, Top, Work, best_first};
 
 /// The rows of a head: their scores, best first, and which they are.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use zhat::Budget;
+/// use zhat::estimators::{HeadBuffer, retrieve};
+///
+/// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
+/// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
+///
+/// assert_eq!(head.candidates().len(), 10);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     candidates: &'a [Candidate],
@@ -27,16 +40,46 @@ impl<'a> Head<'a> {
     }
 
     /// A head of no rows.
+    ///
+    /// ```
+    /// assert!(zhat::estimators::Head::empty().candidates().is_empty());
+    /// ```
     pub const fn empty() -> Self {
         Self { candidates: &[], rows: &[], work: Work { rows: 0, nodes: 0, bytes: 0 } }
     }
 
     /// The classes and their scores, best first.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// use zhat::Budget;
+    /// use zhat::estimators::{HeadBuffer, retrieve};
+    ///
+    /// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
+    /// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
+    ///
+    /// assert!(head.candidates().is_sorted_by(|a, b| a.score >= b.score));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn candidates(&self) -> &'a [Candidate] {
         self.candidates
     }
 
     /// What it cost to find them.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// use zhat::Budget;
+    /// use zhat::estimators::{HeadBuffer, retrieve};
+    ///
+    /// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
+    /// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
+    ///
+    /// assert!(head.work().row_equivalents() <= 60);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn work(&self) -> Work {
         self.work
     }
@@ -55,6 +98,17 @@ impl<'a> Head<'a> {
 }
 
 /// Room for a head of `K` rows.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use zhat::Budget;
+/// use zhat::estimators::{HeadBuffer, retrieve};
+///
+/// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
+/// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct HeadBuffer<const K: usize> {
     candidates: Vec<Candidate, K>,
@@ -63,6 +117,10 @@ pub struct HeadBuffer<const K: usize> {
 
 impl<const K: usize> HeadBuffer<K> {
     /// Empty; each retrieval starts by clearing it.
+    ///
+    /// ```
+    /// let mut buffer = zhat::estimators::HeadBuffer::<10>::new();
+    /// ```
     pub const fn new() -> Self {
         Self { candidates: Vec::new(), rows: Vec::new() }
     }
@@ -75,6 +133,20 @@ impl<const K: usize> Default for HeadBuffer<K> {
 }
 
 /// The best `K` rows that a search within the budget finds; fewer if it scores fewer.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use zhat::Budget;
+/// use zhat::estimators::{HeadBuffer, retrieve};
+///
+/// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
+/// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
+///
+/// let best = head.candidates()[0];
+/// println!("class {}: score {:.3}", best.class, best.score.to_nats());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the

@@ -37,9 +37,35 @@ use crate::rows::Query;
 
 /// Z from a head as data and `samples` rows, drawn without replacement, as noise.
 ///
+/// Rastogi and Van Durme, "Sublinear Partition Estimation" (2015): Z is the one parameter of a classifier that tells the k rows
+/// of the head, as draws from exp(u)/Z, from l rows of uniform noise, and minimises
+///
+/// ```text
+/// −J(Z) = Σ_i ln(Z/a_i + 1) + Σ_j ln(b_j/Z + 1)        a_i of the head and b_j of the noise in proportion to exp(u)
+/// ```
+///
+/// *Costs* the retrieval, l rows, and about five passes over k + l exponentials; N bits and l scores of memory; for instructions
+/// see the table of [`estimators`](super). *Use it* to compare: the head is not a sample of the classes but the best of them, so
+/// that the estimate is biased whatever k and l.
+///
 /// `marks` has [`seen_words`](crate::seen_words) words for the model's classes and `noise` room for `samples` scores, or
 /// for all classes if that is less. Without noise nothing limits Z from above, without a head nothing from below: then
 /// the answer is that of [`nmimps`](super::nmimps) or [`uniform`](super::uniform).
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use rand_pcg::Pcg32;
+/// use zhat::estimators::{HeadBuffer, mince, retrieve};
+/// use zhat::{Budget, Log2};
+///
+/// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
+/// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
+/// let mut noise = [Log2::MIN; 40];
+/// let estimate = mince(&model, &query, 40, &head, &mut Pcg32::new(1, 1), &mut scratch, &mut noise)?;
+/// println!("ln Z is {:.2}, after {} steps", estimate.log_z(), estimate.iterations);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::MarkWords`] or [`Error::NoiseScores`] if `marks` or

@@ -14,9 +14,33 @@ pub(crate) use crate::search::SearchResult;
 use crate::search::{Buffers, Offer, SumsOnly, Work, best_first, priority_of};
 use crate::tree::Tree;
 
-/// Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
+/// Moments, the default: Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
 ///
-/// [`Classifier`](crate::Classifier) gives the same Ẑ with the top classes and an interval; this is the bare estimate.
+/// ```text
+/// Ẑ = Σ_near exp(u) + α·Σ_far exp(L)        L = ln n + m + σ²/2         where σ² ≤ 2 ln n
+///                                               m + σ·sqrt(2 ln n)      where σ² > 2 ln n
+/// ```
+///
+/// L is the predicted log-mass of an unopened node, from the first two moments of its n rows' scores, and α a factor that the
+/// builder fits. *Source:* the second-order cumulant expansion of ln Σ exp, and where it freezes in the random energy model
+/// (Derrida, 1981); [`guide::how_it_works`](crate::guide::how_it_works) derives it.
+///
+/// *Costs* the budget, and one exponential for each row scored and each node left: at most `15 000 + N/2 + cap·(1.1·d + 180)`
+/// instructions on a Cortex-M4; see the table of [`estimators`](super).
+///
+/// *Use it* wherever there is an index. [`Classifier`](crate::Classifier) gives the same Ẑ with the top classes and an interval;
+/// this is the bare estimate, without a standard error.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use zhat::Budget;
+/// use zhat::estimators::moments;
+///
+/// let estimate = moments(&model, &query, &Budget::new(100), &mut [0; 200])?;
+/// assert!(estimate.work.row_equivalents() <= 100);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the

@@ -11,9 +11,21 @@ use crate::rows::Query;
 use crate::search::{Candidate, Work};
 
 /// Rows that a retrieval misses; the next best take their places.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// use zhat::estimators::{Oracle, RetrievalError};
+///
+/// let oracle = Oracle::new(&model, &query, 2)?;
+/// let missed = oracle.head(2, RetrievalError::First);
+/// assert_ne!(missed.head().candidates()[0].class, oracle.best().expect("a class").class);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetrievalError {
-    /// SumsOnly is missed.
+    /// No row is missed.
     None,
     /// The best row is missed.
     First,
@@ -25,6 +37,10 @@ pub enum RetrievalError {
 
 impl RetrievalError {
     /// All of them.
+    ///
+    /// ```
+    /// assert_eq!(zhat::estimators::RetrievalError::ALL.len(), 4);
+    /// ```
     pub const ALL: [Self; 4] = [Self::None, Self::First, Self::Second, Self::FirstAndSecond];
 
     fn misses(self, rank: usize) -> bool {
@@ -38,6 +54,18 @@ impl RetrievalError {
 }
 
 /// Every row scored once: the exact Z, and the true best rows, of which heads of any size can be taken.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// use zhat::estimators::{Oracle, RetrievalError, nmimps};
+///
+/// let oracle = Oracle::new(&model, &query, 3)?;
+/// let head = oracle.head(3, RetrievalError::None);
+/// assert!(nmimps(&model, &head.head()).log_z() < oracle.log_z());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Oracle {
     z: LogSum,
@@ -48,6 +76,14 @@ pub struct Oracle {
 
 impl Oracle {
     /// Scores all rows and keeps what heads of up to `most` rows can need, whatever a retrieval misses.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// assert!(zhat::estimators::Oracle::new(&model, &query, 2).is_ok());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query.
@@ -74,16 +110,45 @@ impl Oracle {
     }
 
     /// ln Z, exactly.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// let oracle = zhat::estimators::Oracle::new(&model, &query, 1)?;
+    /// assert_eq!(oracle.log_z(), zhat::exact::<1>(&model, &query)?.log_z());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn log_z(&self) -> f32 {
         self.z.ln()
     }
 
     /// The best class and its score, where there is a class.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// let oracle = zhat::estimators::Oracle::new(&model, &query, 1)?;
+    /// assert_eq!(oracle.best().map(|best| best.class), Some(2));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn best(&self) -> Option<Candidate> {
         self.best.first().map(|&(candidate, _)| candidate)
     }
 
     /// The best `k` rows, but for those that `error` misses; all that were kept if `k` is above that.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// use zhat::estimators::{Oracle, RetrievalError};
+    ///
+    /// let head = Oracle::new(&model, &query, 2)?.head(2, RetrievalError::None);
+    /// assert_eq!(head.head().candidates().len(), 2);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn head(&self, k: usize, error: RetrievalError) -> OracleHead {
         let kept = self.best.iter().enumerate().filter(|&(rank, _)| !error.misses(rank)).map(|(_, &both)| both).take(k);
         let (candidates, mut rows): (Vec<_>, Vec<_>) = kept.unzip();
@@ -93,6 +158,17 @@ impl Oracle {
 }
 
 /// The true best rows.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// use zhat::estimators::{OracleHead, RetrievalError, nmimps};
+///
+/// let head = OracleHead::new(&model, &query, 4, RetrievalError::None)?;
+/// assert_eq!(nmimps(&model, &head.head()).standard_error, Some(0.0));
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct OracleHead {
     candidates: Vec<Candidate>,
@@ -103,6 +179,17 @@ pub struct OracleHead {
 impl OracleHead {
     /// The best `k` rows, but for those that `error` misses; all that there are if `k` is above that.
     ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// use zhat::estimators::{OracleHead, RetrievalError};
+    ///
+    /// let head = OracleHead::new(&model, &query, 2, RetrievalError::None)?;
+    /// assert_eq!(head.head().candidates()[0].class, 2);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Oracle::new`].
     pub fn new(model: &Model<'_>, query: &Query, k: usize, error: RetrievalError) -> Result<Self, Error> {
@@ -110,6 +197,17 @@ impl OracleHead {
     }
 
     /// As the estimators take it.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// use zhat::estimators::{OracleHead, RetrievalError};
+    ///
+    /// let head = OracleHead::new(&model, &query, 2, RetrievalError::None)?;
+    /// assert_eq!(head.head().work().rows, 2);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn head(&self) -> Head<'_> {
         Head::new(&self.candidates, &self.rows, Work::of(self.rows.len(), 0, self.stride))
     }

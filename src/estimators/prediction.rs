@@ -12,6 +12,16 @@ use crate::rows::Query;
 use crate::search::{Candidate, Work};
 
 /// A class with its probability.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// let answer = zhat::exact::<2>(&model, &query)?;
+/// let zhat::Ranked { class, p, .. } = answer.top[0];
+/// assert!(class == 2 && p > 0.5);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -25,6 +35,19 @@ pub struct Ranked {
 }
 
 /// The top classes and the partition function.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+/// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+/// let answer = zhat::Classifier::new(model)?.classify::<5>(&query, &mut [0; 724])?;
+/// for (place, best) in answer.top.iter().enumerate() {
+///     match answer.interval(place) {
+///         Some((low, high)) => println!("class {}: p {:.3}, {low:.3} to {high:.3}", best.class, best.p),
+///         None => println!("class {}: p {:.3}, the query is not like the calibration", best.class, best.p),
+///     }
+/// }
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -69,6 +92,16 @@ impl<const K: usize> Prediction<K> {
     }
 
     /// ln Z.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// let answer = zhat::exact::<1>(&model, &query)?;
+    /// let best = answer.top[0];
+    /// assert!((best.score.to_nats() - answer.log_z() - best.p.ln()).abs() < 1e-4);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn log_z(&self) -> f32 {
         self.z.ln()
     }
@@ -81,6 +114,15 @@ impl<const K: usize> Prediction<K> {
     }
 
     /// −ln Z: large where the input is like nothing the layer was trained on.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// let answer = zhat::exact::<1>(&model, &query)?;
+    /// assert_eq!(answer.energy(), -answer.log_z());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn energy(&self) -> f32 {
         -self.log_z()
     }
@@ -90,6 +132,15 @@ impl<const K: usize> Prediction<K> {
     /// It holds the probability that the float layer, as it was given to the builder, assigns to that class, for 95 % of the
     /// queries that are like those of the calibration: rounding and estimate are both allowed for. `None` if the model was
     /// built with too few queries to tell, if the query is not familiar, or if the list has no such place.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 724])?;
+    /// let (low, high) = answer.interval(0).expect("a familiar query");
+    /// assert!(low < answer.top[0].p && answer.top[0].p < high);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn interval(&self, place: usize) -> Option<(f32, f32)> {
         let Trusted { is_familiar: Some(true), scales: [first, others], .. } = self.trusted else {
             return None;
@@ -102,28 +153,75 @@ impl<const K: usize> Prediction<K> {
 
     /// Whether the query is like those that the model was measured with; `None` if it was built with too few to tell. The
     /// answer to an unfamiliar query may be far off, and has no interval.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// let answer = classifier.classify::<1>(&query, &mut [0; 724])?;
+    /// assert_eq!(answer.is_familiar(), Some(true));
+    ///
+    /// let zeros = zhat::QueryBuffer::<64>::new(&model, &[0.0; 64])?;
+    /// assert_eq!(classifier.classify::<1>(&zeros, &mut [0; 724])?.is_familiar(), Some(false));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn is_familiar(&self) -> Option<bool> {
         self.trusted.is_familiar
     }
 
     /// Whether the energy of the query is above the stored threshold, as that of an input that is none of the classes would
     /// be; `None` if the model has no threshold.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 724])?;
+    /// assert_eq!(answer.is_rejected(), Some(false));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn is_rejected(&self) -> Option<bool> {
         self.trusted.is_familiar.map(|_| self.energy() > self.trusted.reject_energy)
     }
 
     /// Words for nodes that the search used.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 82])?;
+    /// assert!(answer.frontier_words() as usize <= model.scratch_words());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn frontier_words(&self) -> u32 {
         self.frontier_words
     }
 
     /// Whether the memory had no room for all nodes that the budget would have reached. The answer is right, but not as
     /// sharp as with [`Model::scratch_words`].
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+    /// let classifier = zhat::Classifier::new(model)?;
+    /// assert!(!classifier.classify::<1>(&query, &mut [0; 724])?.overflowed());
+    /// assert!(classifier.classify::<1>(&query, &mut [0; 430])?.overflowed());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn overflowed(&self) -> bool {
         self.overflowed
     }
 
     /// The probability of any class: one more dot product.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// let answer = zhat::exact::<1>(&model, &query)?;
+    /// let all: f32 = (0..4).map(|class| answer.probability(&model, &query, class)).sum::<Result<f32, _>>()?;
+    /// assert!((all - 1.0).abs() < 1e-5);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NoSuchClass`]; [`Error::NoQuery`] or [`Error::OtherModel`] for the query.

@@ -1,32 +1,4 @@
 //! Moments + samples: the far field's predictions say where to look, samples say what is there.
-//!
-//! After the search, rows are drawn from the unopened nodes, row i with probability r_i/R, and weighted by what they
-//! turn out to hold:
-//!
-//! ```text
-//! Ẑ = Σ_near 2^s + 1/l · Σ_j 2^s_j · R/r_j        R = Σ r over the unscored rows
-//! ```
-//!
-//! which is unbiased whatever the r are (importance sampling; Kahn and Marshall, 1953). Rows of a node have the same r.
-//! The variance is least if a node's rows together have ½·ln(n·Σ exp(2u)) (Neyman's allocation), which the node's
-//! moments predict as they do its mass: ln n + m + σ², with a freezing point of its own. That costs nothing and is 5 to
-//! 20 % better than drawing in proportion to the masses, where the scores inside nodes spread.
-//!
-//! The draws are stratified: the j-th one falls into the j-th of l equal parts of R, with the rows laid out in the
-//! order of the frontier and, inside a node, of the file. Each row still has its r/R in the mean, so the estimate stays
-//! unbiased, and the variance is never above that of independent draws: a node that holds a share of R gets its share
-//! of the samples, and rows that are alike share strata. All draws take one pass over the frontier. Rows that links
-//! reached are not in R, so none is wasted on them. The r are whole numbers of at least one, so that a node predicted at
-//! nothing can be drawn as well, and the probabilities are exact.
-//!
-//! The standard error is that of neighbouring strata's differences, which errs on the safe side in the mean. But the
-//! weights have a long tail, and a heavy row that was not met is not in the error either: two standard errors held Z for
-//! 80 to 90 % of the queries of a flat layer, and for half of those of a confident one.
-//!
-//! Costs the budget, samples included. Use it where an unbiased Z or an error without calibration is wanted. On the same
-//! index and budget (a language model's 10 000 rows, 4 % of them, a quarter of that as samples) its mean error was 6 %,
-//! that of [`mimps`](super::mimps) 13 %, and that of [`moments`](super::moments()) 2 %: predictions of whole nodes err
-//! less than samples of their rows vary.
 
 use rand_core::Rng;
 
@@ -39,10 +11,50 @@ use crate::rows::Query;
 use crate::search::{Buffers, SearchResult, SumsOnly, Unopened, best_first};
 use crate::tree::{Span, Tree};
 
-/// Z from a search and `samples` rows that correct its far field, all within the budget.
+/// Moments + samples: Z from a search and `samples` rows that correct its far field, all within the budget.
+///
+/// After the search, rows are drawn from the unopened nodes, row i with probability r_i/R, and weighted by what they turn out
+/// to hold:
+///
+/// ```text
+/// Ẑ = Σ_near exp(u) + 1/l · Σ_j exp(u_j) · R/r_j        R = Σ r over the unscored rows
+/// ```
+///
+/// *Source:* importance sampling (Kahn and Marshall, 1953), unbiased whatever the r are. Rows of a node have the same r. The
+/// variance is least if a node's rows together have ½·ln(n·Σ exp(2u)) (Neyman's allocation), which the node's moments predict as
+/// they do its mass: ln n + m + σ², with a freezing point of its own. That costs nothing and is 5 to 20 % better than drawing in
+/// proportion to the masses, where the scores inside nodes spread.
+///
+/// The draws are stratified: the j-th one falls into the j-th of l equal parts of R, with the rows laid out in the order of the
+/// frontier and, inside a node, of the file. Each row still has its r/R on average, so the estimate stays unbiased, and the
+/// variance is never above that of independent draws. Rows that links reached are not in R, so none is wasted on them. The r are
+/// whole numbers of at least one, so that a node predicted at nothing can be drawn as well, and the probabilities are exact.
+///
+/// The standard error is that of neighbouring strata's differences, which errs on the safe side on average. But the weights have
+/// a long tail, and a heavy row that was not met is not in the error either: two standard errors hold Z for 80 to 90 % of the
+/// queries of a flat layer, and for half of those of a confident one.
+///
+/// *Costs* the budget, samples included; for instructions see the table of [`estimators`](super).
+///
+/// *Use it* where an unbiased Z or an error without calibration is wanted. On the same index and budget (a language model's
+/// 10 000 rows, 4 % of them, a quarter of that as samples) its mean error is 6 %, that of [`mimps`](super::mimps) 13 %, and that
+/// of [`moments`](super::moments()) 2 %: predictions of whole nodes err less than samples of their rows vary.
 ///
 /// With no samples it is [`moments`](super::moments()). If no more rows than `samples` are left unscored, they are all
 /// scored and Z is exact.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use rand_pcg::Pcg32;
+/// use zhat::Budget;
+/// use zhat::estimators::moments_with_samples;
+///
+/// let mut rng = Pcg32::new(1, 1);
+/// let estimate = moments_with_samples(&model, &query, &Budget::new(100), 40, &mut [0; 200], &mut rng)?;
+/// assert!(estimate.standard_error.is_some());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the

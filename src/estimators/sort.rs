@@ -4,7 +4,7 @@
 
 /// Puts the numbers in ascending order.
 pub(super) fn ascending(numbers: &mut [u32]) {
-    // Every number not below its children, from the last that has any; then the largest goes behind the others.
+    // Every number not below its children, from the last that has any; then the largest goes after the others.
     for at in (0..numbers.len() / 2).rev() {
         sink(numbers, at);
     }

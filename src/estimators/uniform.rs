@@ -1,15 +1,4 @@
 //! Uniform: a plain random sample of the rows.
-//!
-//! ```text
-//! Ẑ = N/l · Σ_j exp(u_j)        over l rows drawn without replacement
-//! ```
-//!
-//! The baseline of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015). Unbiased; its standard error is
-//! s/(x̄·√l)·√(1 − l/N) with s the sample's standard deviation and x̄ its mean: the last factor is the
-//! finite-population correction. Costs l rows and N bits of memory, so that no row is drawn twice and l = N is exact.
-//!
-//! Where a few classes hold most of Z, a sample nearly always misses them, and with them both Z and its error. Use it
-//! to see what an index is worth.
 
 use rand_core::Rng;
 
@@ -19,7 +8,21 @@ use crate::model::Model;
 use crate::rows::Query;
 use crate::search::Work;
 
-/// Z from `samples` rows drawn without replacement; exact from N on, empty with none.
+/// Uniform: Z from `samples` rows drawn without replacement; exact from N on, empty with none.
+///
+/// ```text
+/// Ẑ = N/l · Σ_j exp(u_j)        over l rows drawn without replacement
+/// ```
+///
+/// *Source:* the baseline of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015). Unbiased; its standard error is
+/// s/(x̄·√l)·√(1 − l/N) with s the sample's standard deviation and x̄ its mean: the last factor is the finite-population
+/// correction.
+///
+/// *Costs* l rows and N bits of memory, so that no row is drawn twice and l = N is exact; for instructions see the table of
+/// [`estimators`](super).
+///
+/// *Use it* to see what an index is worth. Where a few classes hold most of Z, a sample nearly always misses them, and with
+/// them both Z and its error.
 ///
 /// `marks` has [`seen_words`](crate::seen_words) words for the model's classes.
 ///

@@ -1,14 +1,37 @@
-//! Pages to read: how to use it, and what was measured.
+//! Pages to read: how it works, how to use it, and what was measured.
+//!
+//! | page | what is there |
+//! |---|---|
+//! | [`how_it_works`] | the formulas: tree, search, intervals, bounds, arithmetic |
+//! | [`from_your_network`] | ONNX, PyTorch, TensorFlow Lite and Keras, to a checked model file |
+//! | [`walk_through`] | the commands on a weight matrix, and what they print |
+//! | [`json`] | what the commands print with `--json`, field by field |
+//! | [`own_board`] | a firmware from nothing: Rust, RTIC, Embassy, C |
+//! | [`measured`] | error, recall, coverage, instructions, flash and RAM |
+//! | [`paper`] | the tables of "Sublinear Partition Estimation", with our estimators in them |
 
-#[doc = include_str!("paper.md")]
-#[doc = include_str!("figure1.svg")]
-pub mod paper {}
+/// From the problem to the arithmetic.
+///
+#[doc = include_str!("search.svg")]
+///
+#[doc = include_str!("how_it_works.md")]
+pub mod how_it_works {}
+
+#[doc = include_str!("from_your_network.md")]
+pub mod from_your_network {}
+
+#[doc = include_str!("walk_through.md")]
+pub mod walk_through {}
 
 #[doc = include_str!("own_board.md")]
 pub mod own_board {}
 
-#[doc = include_str!("from_your_network.md")]
-pub mod from_your_network {}
+#[doc = include_str!("measured.md")]
+pub mod measured {}
+
+#[doc = include_str!("paper.md")]
+#[doc = include_str!("figure1.svg")]
+pub mod paper {}
 
 #[doc = include_str!("json.md")]
 pub mod json {}

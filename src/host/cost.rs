@@ -15,7 +15,7 @@ const PER_DOT: f64 = 110.0;
 const PER_COLUMN: f64 = 33.0;
 const PER_QUERY: f64 = 4500.0;
 
-/// Estimated Cortex-M4 instructions of a search that takes so many dot products with rows of `stride` bytes.
+/// Estimated Cortex-M4 instructions of a search that takes this many dot products with rows of `stride` bytes.
 ///
 /// ```
 /// // 4 % of 10 000 rows of 64 columns.
@@ -27,7 +27,7 @@ pub fn search_instructions(dot_products: f64, stride: usize) -> u64 {
     (dot_products * (PER_PRODUCT * stride + PER_DOT) + PER_COLUMN * stride + PER_QUERY) as u64
 }
 
-/// Estimated Cortex-M4 instructions of [`exact`](crate::exact) for so many rows of `stride` bytes.
+/// Estimated Cortex-M4 instructions of [`exact`](crate::exact) for this many rows of `stride` bytes.
 ///
 /// ```
 /// let estimate = zhat::host::cost::exact_instructions(10_000, 64);
@@ -39,6 +39,10 @@ pub fn exact_instructions(rows: usize, stride: usize) -> u64 {
 }
 
 /// Bytes of RAM that a query needs: the [`Scratch`](crate::Scratch) and the [`QueryBuffer`](crate::QueryBuffer).
+///
+/// ```
+/// assert_eq!(zhat::host::cost::ram(&zhat::doc_example().model()), 4 * zhat::query_words(3));
+/// ```
 pub fn ram(model: &Model<'_>) -> usize {
     4 * (model.scratch_words() + model.query_words())
 }

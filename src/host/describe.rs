@@ -11,6 +11,13 @@ use crate::model::Section;
 const CONFIDENT: f32 = 0.7;
 
 /// What a model file is.
+///
+/// ```
+/// use zhat::host::describe::Description;
+///
+/// let description = Description::of(&zhat::doc_example().model());
+/// assert!(description.tree.is_none() && description.sections.len() == 3);
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
     /// Sizes and budget.
@@ -40,6 +47,14 @@ pub struct Description {
 }
 
 /// A section and its size.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// for section in description.sections {
+///     println!("{}: {} bytes", section.name, section.bytes);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct SectionSize {
     /// Its number in the file.
@@ -51,6 +66,13 @@ pub struct SectionSize {
 }
 
 /// The shape of a tree.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// let tree = description.tree.expect("an index");
+/// assert!(tree.leaves < tree.nodes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct TreeShape {
     /// Nodes in all.
@@ -70,6 +92,12 @@ pub struct TreeShape {
 }
 
 /// Least, mean and largest.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// assert!(description.norms.min <= description.norms.max);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Range {
     /// The least.
@@ -90,6 +118,12 @@ pub struct InputFigures {
 }
 
 /// What was measured on queries held out.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// assert!(description.measured.expect("queries").recall_at_1 > 0.95);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MeasuredFigures {
     /// How many.
@@ -111,6 +145,12 @@ pub struct MeasuredFigures {
 }
 
 /// What is known of the answers: see [`Trust`](crate::model::Trust).
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// assert!(description.trust.expect("enough queries").queries > 50);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TrustFigures {
     /// How many queries the intervals were measured on.
@@ -128,6 +168,12 @@ pub struct TrustFigures {
 }
 
 /// What a device needs.
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/next_word.zhat")?.model());
+/// println!("{} bytes of RAM, at most {} instructions", description.needs.ram, description.needs.instructions_max);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Needs {
     /// Flash for the file.
@@ -148,6 +194,11 @@ pub struct Needs {
 
 impl Description {
     /// Describes a model.
+    ///
+    /// ```
+    /// let description = zhat::host::describe::Description::of(&zhat::doc_example().model());
+    /// println!("{} bytes of RAM", description.needs.ram);
+    /// ```
     pub fn of(model: &Model<'_>) -> Self {
         let summary = ModelSummary::new(model);
         let (classes, stride) = (model.classes() as f64, model.rows().stride());
@@ -195,6 +246,11 @@ impl Description {
 }
 
 /// What each section takes, in the order of the file.
+///
+/// ```
+/// let sections = zhat::host::describe::sections(&zhat::doc_example().model());
+/// assert_eq!(sections[0].name, "rows");
+/// ```
 pub fn sections(model: &Model<'_>) -> Vec<SectionSize> {
     let name =
         |kind: u16| Section::ALL.into_iter().find(|section| section.kind() == kind).map_or("unknown", Section::name);
@@ -212,7 +268,7 @@ fn tree_shape(model: &Model<'_>) -> Option<TreeShape> {
             most_rows = most_rows.max(span.rows);
         }
         branching = branching.max(span.children);
-        // Children lie behind their parents.
+        // Children lie after their parents.
         for child in span.first_child..span.first_child + span.children {
             depths[child] = depths[node] + 1;
         }

@@ -3,6 +3,14 @@
 use core::fmt;
 
 /// Why a model could not be built from these weights.
+///
+/// ```
+/// use zhat::host::{BuildError, Layer, flat_model};
+///
+/// let layer = Layer::generate(60, 8, 1);
+/// let error = flat_model(&layer.weights, &layer.biases[1..]).unwrap_err();
+/// println!("{error}");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BuildError {

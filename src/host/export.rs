@@ -3,6 +3,11 @@
 use crate::{Budget, Model};
 
 /// The text of a `model.rs` that includes the file `model.zhat` beside it.
+///
+/// ```
+/// let text = zhat::host::export::rust_module(&zhat::doc_example().model(), "model.zhat");
+/// assert!(text.contains("pub const CLASSES: usize = 4;"));
+/// ```
 pub fn rust_module(model: &Model<'_>, file: &str) -> String {
     let (classes, dim, stride) = (model.classes(), model.dim(), model.rows().stride());
     let all = Budget::new(classes as u32);

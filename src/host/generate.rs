@@ -12,6 +12,13 @@ use rand_pcg::Pcg64;
 use super::Matrix;
 
 /// What the queries look like.
+///
+/// ```
+/// use zhat::host::{Kind, Layer};
+///
+/// let queries = Layer::generate(100, 8, 1).queries(Kind::LanguageModel, 10, 2);
+/// assert_eq!((queries.rows(), queries.cols()), (10, 8));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// As those of a language model: the best class has a probability of 0.3 on average, and the tail counts.
@@ -39,6 +46,11 @@ impl Kind {
 }
 
 /// Rows and biases.
+///
+/// ```
+/// let layer = zhat::host::Layer::generate(100, 8, 1);
+/// assert_eq!((layer.weights.rows(), layer.biases.len()), (100, 100));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Layer {
     /// One row for each class.
@@ -92,6 +104,13 @@ impl Layer {
     }
 
     /// Makes queries for this layer. Seeds give different queries of the same length.
+    ///
+    /// ```
+    /// use zhat::host::{Kind, Layer};
+    ///
+    /// let queries = Layer::generate(100, 8, 1).queries(Kind::Classifier, 10, 2);
+    /// assert_eq!(queries.rows(), 10);
+    /// ```
     pub fn queries(&self, kind: Kind, count: usize, seed: u64) -> Matrix {
         let length = self.length(kind);
         let mut random = Random::new(!seed);
@@ -179,7 +198,7 @@ impl Random {
         sum as f64 / f64::from(1 << 16) - 2.0
     }
 
-    /// A direction of length 1, all alike.
+    /// A direction of length 1, all equally likely.
     fn direction(&mut self, dim: usize) -> Vec<f64> {
         normalised((0..dim).map(|_| self.normal()).collect())
     }

@@ -70,7 +70,7 @@ pub fn second_moment(x: &Matrix) -> DMatrix<f64> {
     DMatrix::from_fn(d, d, |i, j| f64::from(sums[i * d + j]) / rows as f64)
 }
 
-/// The matrix with a column of ones behind it: the bias as a coordinate.
+/// The matrix with a column of ones after it: the bias as a coordinate.
 pub fn with_ones(x: &Matrix) -> Matrix {
     with_column(x, |_| 1.0)
 }

@@ -1,4 +1,33 @@
 //! What runs on a host only: from a weight matrix to a model file, and the evidence about it.
+//!
+//! | module | what is there |
+//! |---|---|
+//! | [`io`] | readers of arrays, word vectors, labels and names; files written all or not at all |
+//! | [`import`] | the output layer of an ONNX or TensorFlow Lite network |
+//! | [`make`] | everything at once, as `zhat build` does it: splits queries, meets limits, names classes, reports |
+//! | [`build`] | the builder itself: quantises, clusters, predicts, links, tunes, measures intervals |
+//! | [`evaluate`] | every estimator against the exact answer and the float layer |
+//! | [`describe`], [`cost`], [`export`] | a model in words and numbers, what it costs on a device, and as a Rust module |
+//!
+//! ```
+//! use zhat::host::evaluate::{Evaluation, FloatLayer, Options};
+//! use zhat::host::make::{Request, make};
+//! use zhat::host::{Kind, Layer};
+//!
+//! // A made-up layer; `io` and `import` read real ones.
+//! let Layer { weights, biases, .. } = &Layer::generate(400, 8, 1);
+//! # let layer = Layer::generate(400, 8, 1);
+//! let (calibration, test) = (layer.queries(Kind::Classifier, 200, 2), layer.queries(Kind::Classifier, 50, 3));
+//!
+//! let request = Request { queries: Some(&calibration), ..Request::new(weights, biases) };
+//! let made = make(&request, &mut |_| {})?;
+//! let float = FloatLayer { weights, biases, temperature: 1.0 };
+//! let report = Evaluation::run(&made.model.model(), Some(float), &test, &Options::default())?.report;
+//! println!("{:?}", report.of("exact").and_then(|exact| exact.dp_mean));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+// What is hidden is what the command is made of: outside of semantic versioning, as `internal` is.
 
 pub mod build;
 pub mod cost;
@@ -13,19 +42,25 @@ mod grid;
 pub mod import;
 pub mod io;
 mod linear;
+#[doc(hidden)]
 pub mod lm;
 pub mod make;
 mod matrix;
+#[doc(hidden)]
 pub mod measure;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod plots;
 mod quantise;
+#[doc(hidden)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "its functions have the names of their modules")]
 pub mod reproduce;
 mod temperature;
+#[doc(hidden)]
 pub mod warnings;
 
 #[doc(hidden)]
-pub use doc_example::doc_example;
+pub use doc_example::{doc_example, doc_file};
 pub use error::BuildError;
 pub use fmbe::with_fmbe;
 pub use generate::{Kind, Layer};

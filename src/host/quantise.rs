@@ -9,6 +9,16 @@ use crate::math::Log2;
 use crate::model::{FileWriter, ModelBuf, Section, Sizes};
 
 /// Rows as the file holds them.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::QuantisedRows;
+///
+/// // Steps that are multiples of 2^−20, and the nearest one for each weight.
+/// let rows = QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+/// assert_eq!((rows.len(), rows.dim), (60, 8));
+/// ```
 #[derive(Clone, Debug)]
 pub struct QuantisedRows {
     /// int8, two and two, padded to whole words, as the kernels take them.
@@ -32,6 +42,14 @@ pub struct QuantisedRows {
 /// Column by column, as GPTQ does it: the error that matters is that of the scores, eᵀSe with S the second moment of
 /// the queries. With S⁻¹ = UᵀU, the error of column j is best made up for by adding −e_j·U_jk/U_jj to column k. The
 /// bias is the last column and takes what is left.
+///
+/// ```
+/// use nalgebra::DMatrix;
+/// use zhat::host::Compensation;
+///
+/// // Two columns and the one after them, of queries that are alike in all directions.
+/// assert!(Compensation::new(&DMatrix::identity(3, 3)).is_some());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Compensation {
     upper: Vec<f64>,
@@ -39,7 +57,13 @@ pub struct Compensation {
 }
 
 impl Compensation {
-    /// From the second moment of the queries with a one behind them.
+    /// From the second moment of the queries with a one after them.
+    ///
+    /// ```
+    /// use nalgebra::DMatrix;
+    ///
+    /// assert!(zhat::host::Compensation::new(&DMatrix::identity(3, 3)).is_some());
+    /// ```
     pub fn new(moment: &DMatrix<f64>) -> Option<Self> {
         let size = moment.nrows();
         // A tenth of a per cent of the mean keeps directions that no query showed from being free.
@@ -53,6 +77,12 @@ impl Compensation {
 
 impl QuantisedRows {
     /// Rounds every weight to a step of its row: the nearest, or with the errors made up for.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// assert_eq!(rows.scales.len(), 60);
+    /// ```
     pub fn round(weights: &Matrix, biases: &[f32], scale_exponent: i32, compensation: Option<&Compensation>) -> Self {
         let unit = libm::exp2(f64::from(scale_exponent));
         let stride = weights.cols().next_multiple_of(ROW_ALIGN);
@@ -89,22 +119,46 @@ impl QuantisedRows {
     }
 
     /// The number of rows.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// assert_eq!(rows.len(), 60);
+    /// ```
     pub fn len(&self) -> usize {
         self.scales.len()
     }
 
     /// Whether there are no rows.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// assert!(!rows.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.scales.is_empty()
     }
 
     /// The biases as floats again.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// assert!((rows.biases_in_nats()[7] - layer.biases[7]).abs() < 1e-4);
+    /// ```
     pub fn biases_in_nats(&self) -> Vec<f32> {
         self.biases.iter().map(|&bits| Log2::from_bits(bits).to_nats()).collect()
     }
 
-    /// Some of the rows as floats again, each with its bias behind it: what the model really is. A large layer is never
+    /// Some of the rows as floats again, each with its bias after it: what the model really is. A large layer is never
     /// turned back as a whole.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// assert_eq!(rows.augmented(0, 2).len(), 2 * 9); // the bias is one more column
+    /// ```
     pub fn augmented(&self, first: usize, count: usize) -> Vec<f32> {
         let unit = libm::exp2(f64::from(self.scale_exponent));
         let mut data = Vec::with_capacity(count * (self.dim + 1));
@@ -118,6 +172,12 @@ impl QuantisedRows {
     }
 
     /// The same rows in another order: row i of the result is row `order[i]`.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// assert_eq!(rows.reordered(&[3, 1]).scales, [rows.scales[3], rows.scales[1]]);
+    /// ```
     pub fn reordered(&self, order: &[u32]) -> Self {
         let pick = |i: &u32| *i as usize;
         Self {
@@ -134,6 +194,14 @@ impl QuantisedRows {
     }
 
     /// The header's numbers and the sections of the rows. `nodes` are whatever else is scored like a row.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// let file = rows.start_file(None).into_model()?;
+    /// assert_eq!(file.model().classes(), 60);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn start_file(&self, nodes: Option<&Self>) -> FileWriter {
         let mut file = FileWriter::new(Sizes {
             classes: self.scales.len(),

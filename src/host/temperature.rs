@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::Matrix;
 use super::evaluate::{FloatLayer, scores};
 
-/// Scores that are looked at; more queries than make up so many are left out.
+/// The most scores that are looked at; queries beyond that are left out.
 const MOST_SCORES: usize = 40_000_000;
 /// Temperatures of one pass, and the passes.
 const GRID: usize = 13;
@@ -21,6 +21,15 @@ const WIDEST: f32 = 10.0;
 ///
 /// # Panics
 /// If there are fewer labels than queries, or one is no class.
+///
+/// ```
+/// use zhat::host::{Kind, Layer, fit_temperature};
+///
+/// let layer = Layer::generate(60, 8, 1);
+/// let queries = layer.queries(Kind::Classifier, 50, 2);
+/// let labels = vec![0; 50]; // the true classes
+/// assert!(fit_temperature(&layer.weights, &layer.biases, &queries, &labels) > 1.0);
+/// ```
 pub fn fit_temperature(weights: &Matrix, biases: &[f32], queries: &Matrix, labels: &[usize]) -> f32 {
     let layer = FloatLayer { weights, biases, temperature: 1.0 };
     let count = (MOST_SCORES / weights.rows().max(1)).clamp(100, queries.rows().max(100)).min(queries.rows());

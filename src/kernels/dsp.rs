@@ -104,7 +104,7 @@ macro_rules! four_columns {
 ///
 /// All of it is one block: what the compiler would put between two pairs takes a fifth of the time of rows of 64. No
 /// register is left in it, so a frame on the stack has what each pair begins with: one LDM loads the query's address,
-/// zeros for the four sums, how often the loop goes round, and where to begin. That is inside the loop where the columns
+/// zeros for the four sums, the number of passes of the loop, and where to begin. That is inside the loop where the columns
 /// are not a multiple of 64, in front of it where they are not one of 8, and where two numbers are turned into addresses
 /// if rows are picked. r6 and r7 the compiler will not lend to `asm!`: they are saved by hand.
 ///
@@ -179,7 +179,7 @@ unsafe fn dot_pairs(table: *const i16, numbers: *const u32, query: &[i16], place
             "add r4, r4, r6, lsl #8",
             "strd r3, r4, [r8], #8",
             "str r8, [sp, #32]",
-            "mov r0, r1",               // behind the second row is the first of the next pair
+            "mov r0, r1",               // after the second row is the first of the next pair
             "add r1, r1, r10",
             "cmp r8, r9",
             "it ne",

@@ -37,7 +37,7 @@ pub const ROW_ALIGN: usize = 4;
 /// about 4 000 columns on, rounding it costs more than rounding the rows to int8.
 pub const MAX_DIM: usize = 16_384;
 
-/// The weights of an even column and of the odd one behind it as they are stored.
+/// The weights of an even column and of the odd one after it as they are stored.
 #[inline]
 pub const fn pair(even: i8, odd: i8) -> i16 {
     ((odd as i16) << 8).wrapping_add(even as i16)

@@ -64,7 +64,7 @@ pub(super) struct Exp2 {
 impl Exp2 {
     const NEW: Self = Self { powers: &POWERS, slope: SLOPE, curve: CURVE };
 
-    /// For a loop: numbers that the compiler does not know are loaded before it, not anew in every pass.
+    /// For a loop: constants that the compiler can't see through are loaded once before it, not in every pass.
     #[inline]
     pub fn for_loop() -> Self {
         core::hint::black_box(Self::NEW)
@@ -76,7 +76,7 @@ impl Exp2 {
         let rest = fraction & ((1 << REST_BITS) - 1);
         let power = self.powers[index];
         let slope = self.slope + ((self.curve * rest) >> 16);
-        // rest · slope is 2^r − 1 with 18 + 20 bits behind the point.
+        // rest · slope is 2^r − 1 with 18 + 20 fraction bits.
         let growth = u64::from(power) * u64::from(rest * slope);
         power + (growth >> (Log2::FRACTION_BITS + SLOPE_BITS)) as u32
     }

@@ -30,29 +30,72 @@ pub(super) const fn log2_fraction(mantissa: u32, bits: u32) -> u32 {
 /// exp(u) is 2^(u·log₂e), so a score in these units needs no multiplication before its exponential: the
 /// integer part is a shift and the fraction a table look-up. The range is ±8 191 (±5 677 nats), the step
 /// 2⁻¹⁸ (2.6·10⁻⁶ nats), a thousandth of what rounding the rows to eight bits costs.
+///
+/// ```
+/// use zhat::Log2;
+///
+/// let half = Log2::from_nats(0.5_f32.ln());
+/// assert_eq!(half, Log2::from_bits(-(1 << Log2::FRACTION_BITS)));
+/// assert!(half < Log2::of(1));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Log2(i32);
 
 impl Log2 {
-    /// Bits behind the point.
+    /// Fraction bits.
+    ///
+    /// ```
+    /// use zhat::Log2;
+    ///
+    /// assert_eq!(Log2::of(2).to_bits(), 1 << Log2::FRACTION_BITS);
+    /// ```
     pub const FRACTION_BITS: u32 = 18;
     /// The logarithm of zero, as far as this format goes: it adds nothing to any sum.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add(Log2::of(3));
+    /// let before = sum;
+    /// sum.add(Log2::MIN);
+    /// assert_eq!(sum, before);
+    /// ```
     pub const MIN: Self = Self(i32::MIN);
     /// The largest value.
+    ///
+    /// ```
+    /// assert_eq!(zhat::Log2::from_nats(1e9), zhat::Log2::MAX);
+    /// ```
     pub const MAX: Self = Self(i32::MAX);
 
     /// Takes the raw fixed-point bits.
+    ///
+    /// ```
+    /// assert_eq!(zhat::Log2::from_bits(3 << 18), zhat::Log2::of(8));
+    /// ```
     pub const fn from_bits(bits: i32) -> Self {
         Self(bits)
     }
 
     /// The raw fixed-point bits.
+    ///
+    /// ```
+    /// assert_eq!(zhat::Log2::of(8).to_bits(), 3 << 18);
+    /// ```
     pub const fn to_bits(self) -> i32 {
         self.0
     }
 
     /// The nearest fixed-point value of a natural logarithm, saturating at the ends; NaN gives [`Log2::MIN`].
+    ///
+    /// ```
+    /// use zhat::Log2;
+    ///
+    /// assert_eq!(Log2::from_nats(0.0), Log2::of(1));
+    /// assert_eq!(Log2::from_nats(f32::NAN), Log2::MIN);
+    /// ```
     pub fn from_nats(nats: f32) -> Self {
         if nats.is_nan() {
             return Self::MIN;
@@ -62,23 +105,48 @@ impl Log2 {
     }
 
     /// The value as a natural logarithm.
+    ///
+    /// ```
+    /// assert!((zhat::Log2::of(10).to_nats() - 10_f32.ln()).abs() < 1e-5);
+    /// ```
     pub fn to_nats(self) -> f32 {
         self.0 as f32 * (core::f32::consts::LN_2 / Self::ONE)
     }
 
     /// Sum of two logarithms, saturating.
+    ///
+    /// ```
+    /// use zhat::Log2;
+    ///
+    /// assert_eq!(Log2::of(4).saturating_add(Log2::of(8)), Log2::of(32));
+    /// assert_eq!(Log2::MAX.saturating_add(Log2::of(2)), Log2::MAX);
+    /// ```
     #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
     /// Difference of two logarithms, saturating.
+    ///
+    /// ```
+    /// use zhat::Log2;
+    ///
+    /// assert_eq!(Log2::of(32).saturating_sub(Log2::of(8)), Log2::of(4));
+    /// assert_eq!(Log2::MIN.saturating_sub(Log2::of(2)), Log2::MIN);
+    /// ```
     #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// log₂ of a whole number, rounded down; [`Log2::MIN`] for zero.
+    ///
+    /// ```
+    /// use zhat::Log2;
+    ///
+    /// assert_eq!(Log2::of(1), Log2::from_bits(0));
+    /// assert_eq!(Log2::of(0), Log2::MIN);
+    /// ```
     pub const fn of(number: u64) -> Self {
         if number == 0 {
             return Self::MIN;

@@ -41,6 +41,12 @@ pub struct LogSum {
 
 impl LogSum {
     /// The empty sum.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// assert!(LogSum::new().is_zero());
+    /// ```
     pub const fn new() -> Self {
         Self { exponent: i32::MIN / 2, mantissa: 0 }
     }
@@ -49,6 +55,15 @@ impl LogSum {
     const CHUNK: usize = 1 << (MANTISSA_BITS - 32 - UP);
 
     /// Adds 2^`term`.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add(Log2::of(3));
+    /// sum.add(Log2::of(5));
+    /// assert!((sum.ln() - 8_f32.ln()).abs() < 1e-5);
+    /// ```
     #[inline]
     pub fn add(&mut self, term: Log2) {
         self.put(term, exp2_fraction);
@@ -58,6 +73,14 @@ impl LogSum {
     /// Adds many terms, given as the bits of [`Log2`]s: the same as [`LogSum::add`] for each, and faster.
     ///
     /// (The same but for rounding: the last of the 63 bits may differ.)
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add_all(&[Log2::of(3).to_bits(), Log2::of(5).to_bits()]);
+    /// assert!((sum.ln() - 8_f32.ln()).abs() < 1e-5);
+    /// ```
     pub fn add_all(&mut self, terms: &[i32]) {
         for chunk in terms.chunks(Self::CHUNK) {
             self.add_few(chunk.iter().map(|&bits| Log2::from_bits(bits)));
@@ -82,12 +105,31 @@ impl LogSum {
     }
 
     /// Takes 2^`term` off again; what was never there leaves zero, not less.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add(Log2::of(8));
+    /// sum.subtract(Log2::of(8));
+    /// assert!(sum.is_zero());
+    /// ```
     pub fn subtract(&mut self, term: Log2) {
         let aligned = self.align(term);
         self.mantissa = self.mantissa.saturating_sub(aligned);
     }
 
     /// Adds another sum.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add(Log2::of(4));
+    /// let other = sum;
+    /// sum.add_sum(&other);
+    /// assert!((sum.ln() - 8_f32.ln()).abs() < 1e-5);
+    /// ```
     pub fn add_sum(&mut self, other: &Self) {
         self.raise_to(other.exponent);
         self.mantissa += shift_right(other.mantissa, self.exponent - other.exponent);
@@ -95,12 +137,30 @@ impl LogSum {
     }
 
     /// Takes another sum off; what was never there leaves zero, not less.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add(Log2::of(4));
+    /// let other = sum;
+    /// sum.subtract_sum(&other);
+    /// assert!(sum.is_zero());
+    /// ```
     pub fn subtract_sum(&mut self, other: &Self) {
         self.raise_to(other.exponent);
         self.mantissa = self.mantissa.saturating_sub(shift_right(other.mantissa, self.exponent - other.exponent));
     }
 
     /// The sum times `number` / `divisor`, to 2⁻³¹ of itself. A divisor of zero counts as one.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add(Log2::of(4));
+    /// assert!((sum.scaled(3, 2).ln() - 6_f32.ln()).abs() < 1e-5);
+    /// ```
     pub fn scaled(&self, number: u32, divisor: u32) -> Self {
         if self.mantissa == 0 || number == 0 {
             return Self::new();
@@ -128,11 +188,29 @@ impl LogSum {
     }
 
     /// Whether nothing was added, or nothing that could be seen beside the rest.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// assert!(sum.is_zero());
+    /// sum.add(Log2::of(1));
+    /// assert!(!sum.is_zero());
+    /// ```
     pub const fn is_zero(&self) -> bool {
         self.mantissa == 0
     }
 
     /// The natural logarithm of the sum; −∞ if it is empty.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// assert_eq!(sum.ln(), f32::NEG_INFINITY);
+    /// sum.add(Log2::of(1));
+    /// assert_eq!(sum.ln(), 0.0);
+    /// ```
     pub fn ln(&self) -> f32 {
         if self.mantissa == 0 {
             return f32::NEG_INFINITY;
@@ -144,6 +222,15 @@ impl LogSum {
     }
 
     /// The base-2 logarithm of the sum in fixed point; [`Log2::MIN`] if it is empty.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add(Log2::of(4));
+    /// sum.add(Log2::of(4));
+    /// assert_eq!(sum.log2(), Log2::of(8));
+    /// ```
     pub fn log2(&self) -> Log2 {
         if self.mantissa == 0 {
             return Log2::MIN;
@@ -161,11 +248,30 @@ impl LogSum {
     }
 
     /// The share of 2^`term` in the sum, between 0 and 1, to 2⁻²² of itself.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut sum = LogSum::new();
+    /// sum.add(Log2::of(1));
+    /// sum.add(Log2::of(3));
+    /// assert!((sum.share(Log2::of(3)) - 0.75).abs() < 1e-6);
+    /// ```
     pub fn share(&self, term: Log2) -> f32 {
         self.whole().share(term)
     }
 
     /// The share of another sum in this one, between 0 and 1.
+    ///
+    /// ```
+    /// use zhat::{Log2, LogSum};
+    ///
+    /// let mut part = LogSum::new();
+    /// part.add(Log2::of(1));
+    /// let mut sum = part;
+    /// sum.add(Log2::of(3));
+    /// assert!((sum.share_of_sum(&part) - 0.25).abs() < 1e-6);
+    /// ```
     pub fn share_of_sum(&self, part: &Self) -> f32 {
         let (mantissa, exponent) = part.normalised();
         self.whole().share_of(mantissa, exponent)

@@ -8,9 +8,21 @@ use crate::Error;
 ///
 /// The cap is a promise about time. On a processor with the DSP instructions of a Cortex-M4, a query of d columns to a
 /// model of N rows takes at most `15 000 + N/2 + cap·(1.1·d + 180)` instructions, its quantisation and K ≤ 8 best
-/// classes included. That is measured, not proved, for trees of the shapes that the builder tries by itself: the examples
+/// classes included. That is measured, not proved, for trees of the shapes that the builder chooses from: the examples
 /// `costs` and `streaming` hold thousands of queries against it in QEMU and fail where one takes more. (Instructions, not
 /// cycles: flash that is slower than the processor adds to it.)
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// use zhat::{Budget, Classifier};
+///
+/// let stored = Classifier::new(model)?.budget();
+/// let hurried = stored.with_cap(stored.cap * 4 / 5);
+/// let classifier = Classifier::new(model)?.with_budget(hurried)?;
+/// assert!(classifier.classify::<1>(&query, &mut [0; 82])?.work.row_equivalents() <= hurried.cap);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -26,6 +38,13 @@ pub struct Budget {
 
 impl Budget {
     /// The most rows whose links are followed.
+    ///
+    /// ```
+    /// use zhat::Budget;
+    ///
+    /// let budget = Budget::new(400).with_expand(Budget::MAX_EXPAND);
+    /// # assert_eq!(budget.expand, 8);
+    /// ```
     pub const MAX_EXPAND: u32 = 8;
 
     /// Always up to a cap, without links.
@@ -41,17 +60,29 @@ impl Budget {
         Self { cap, epsilon: 0.0, expand: 0 }
     }
 
-    /// The same up to another cap.
+    /// The same with another cap.
+    ///
+    /// ```
+    /// assert_eq!(zhat::Budget::new(400).with_cap(300).cap, 300);
+    /// ```
     pub const fn with_cap(self, cap: u32) -> Self {
         Self { cap, ..self }
     }
 
-    /// The same with a share of what was not scored to stop at.
+    /// The same, stopping at this share of what was not scored.
+    ///
+    /// ```
+    /// assert_eq!(zhat::Budget::new(400).with_epsilon(0.01).epsilon, 0.01);
+    /// ```
     pub const fn with_epsilon(self, epsilon: f32) -> Self {
         Self { epsilon, ..self }
     }
 
-    /// The same with the links of so many rows.
+    /// The same, following the links of this many rows.
+    ///
+    /// ```
+    /// assert_eq!(zhat::Budget::new(400).with_expand(4).expand, 4);
+    /// ```
     pub const fn with_expand(self, expand: u32) -> Self {
         Self { expand, ..self }
     }

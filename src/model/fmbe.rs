@@ -17,9 +17,19 @@ use super::check::are_finite;
 use crate::math::Log2;
 
 /// Which features a table is of.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
+///
+/// use zhat::model::FmbeKind;
+///
+/// assert_eq!(model.fmbe().map(|table| table.kind()), Some(FmbeKind::Centred));
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum FmbeKind {
     /// Random Maclaurin features, as in the paper.
     Maclaurin = 0,
@@ -36,6 +46,15 @@ const COUNTS_AT: usize = 8;
 const HEAD: usize = COUNTS_AT + FMBE_DEGREES;
 
 /// The table of a model file.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
+///
+/// let table = model.fmbe().expect("a table of features");
+/// println!("{} features of kind {:?}, from seed {}", table.features(), table.kind(), table.seed());
+/// # assert!(table.features() > 0);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Fmbe<'a> {
     kind: FmbeKind,
@@ -70,16 +89,38 @@ impl<'a> Fmbe<'a> {
     }
 
     /// Which features they are.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
+    ///
+    /// assert_eq!(model.fmbe().map(|table| table.kind()), Some(zhat::model::FmbeKind::Centred));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn kind(&self) -> FmbeKind {
         self.kind
     }
 
     /// P.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
+    ///
+    /// assert!(model.fmbe().is_some_and(|table| table.features() > 0));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn features(&self) -> usize {
         self.table.len()
     }
 
     /// What the features are generated from.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
+    ///
+    /// let seed: Option<u64> = model.fmbe().map(|table| table.seed());
+    /// # assert!(seed.is_some());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn seed(&self) -> u64 {
         u64::from(self.head[2]) | u64::from(self.head[3]) << 32
     }

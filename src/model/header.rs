@@ -5,6 +5,11 @@ use crate::kernels;
 use crate::rows::RowFormat;
 
 /// The version of the format that this library reads and writes.
+///
+/// ```
+/// let bytes = zhat::doc_example();
+/// assert_eq!(u16::from_le_bytes([bytes[8], bytes[9]]), zhat::model::FORMAT_VERSION);
+/// ```
 pub const FORMAT_VERSION: u16 = 4;
 
 /// Not text, and broken by whatever changes line ends: as PNG does it.
@@ -21,6 +26,15 @@ pub(super) const CHECKSUM_AT: usize = 16;
 static CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
 
 /// The kinds of sections that this library knows.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// use zhat::model::Section;
+///
+/// let rows = model.sections().find(|&(kind, _)| kind == Section::Rows.kind());
+/// assert_eq!(rows, Some((1, 500 * 16)));
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 #[non_exhaustive]
@@ -61,7 +75,7 @@ pub enum Section {
     Names = 17,
     /// What was measured on queries held out.
     Measured = 18,
-    /// How int8 activations are to be read.
+    /// How to read int8 activations.
     InputScale = 19,
     /// How far answers can be trusted.
     Trust = 20,
@@ -71,6 +85,12 @@ pub enum Section {
 
 impl Section {
     /// Every kind, in the order of the file.
+    ///
+    /// ```
+    /// use zhat::model::Section;
+    ///
+    /// assert!(Section::ALL.iter().all(|section| section.kind() > 0));
+    /// ```
     pub const ALL: [Self; 21] = [
         Self::Rows,
         Self::RowScales,
@@ -96,11 +116,19 @@ impl Section {
     ];
 
     /// The number in the file.
+    ///
+    /// ```
+    /// assert_eq!(zhat::model::Section::Rows.kind(), 1);
+    /// ```
     pub const fn kind(self) -> u16 {
         self as u16
     }
 
     /// What people call it.
+    ///
+    /// ```
+    /// assert_eq!(zhat::model::Section::NodeSpans.name(), "node spans");
+    /// ```
     #[cfg(feature = "std")]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,6 +1,13 @@
 //! Getting a model file into flash, aligned.
 
 /// Bytes on a 16-byte boundary, as [`include_model!`](crate::include_model) makes them.
+///
+/// ```
+/// use zhat::model::Aligned;
+///
+/// static BYTES: Aligned<[u8; 4]> = Aligned([1, 2, 3, 4]);
+/// assert!(BYTES.0.as_ptr().addr().is_multiple_of(16));
+/// ```
 #[repr(C, align(16))]
 #[derive(Debug)]
 pub struct Aligned<B: ?Sized>(pub B);
@@ -9,8 +16,10 @@ pub struct Aligned<B: ?Sized>(pub B);
 ///
 /// The path is relative to the source file, as for `include_bytes!`.
 ///
-/// ```ignore
-/// static MODEL: &[u8] = zhat::include_model!("../models/demo.zhat");
+/// ```standalone_crate
+/// static MODEL: &[u8] = zhat::include_model!("../../models/next_word.zhat");
+///
+/// assert!(zhat::Model::from_bytes(MODEL).is_ok());
 /// ```
 ///
 /// [`Model::from_bytes`]: crate::Model::from_bytes

@@ -2,7 +2,19 @@
 
 /// The scale of int8 activations, as the network before the layer makes them: a value is
 /// `(activation − zero_point) · scale`.
+///
+/// ```
+/// # let bytes = zhat::doc_file("models/import/int8_head.zhat");
+/// use zhat::{Error, Model, QueryBuffer, model::InputScale};
+///
+/// let model = Model::from_bytes(bytes)?;
+/// let InputScale { scale, zero_point } = model.input_scale().ok_or(Error::NoQuery)?;
+/// let activations = [3; 6]; // of the int8 network
+/// let query = QueryBuffer::<8>::from_i8(&model, &activations, scale, zero_point)?;
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct InputScale {
     /// What a step is worth.
     pub scale: f32,

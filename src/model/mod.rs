@@ -1,7 +1,18 @@
 //! The model file (`.zhat`): one header, a table of sections, the sections.
 //!
 //! All little-endian; sections start at multiples of 16 bytes, so that rows can be read in words.
+//! [`Model::from_bytes`] checks every byte once; after that no access can fail, and nothing is copied.
 //!
+//! ```
+//! # let bytes = zhat::doc_example();
+//! let model = zhat::Model::from_bytes(&bytes)?;
+//! assert_eq!((model.classes(), model.dim()), (4, 3));
+//! # Ok::<(), zhat::Error>(())
+//! ```
+//!
+#![cfg_attr(doc, doc = include_str!("layout.svg"))]
+//!
+//! # Header
 //! | offset | type | header field |
 //! |---|---|---|
 //! | 0 | 8 bytes | magic `89 5a 48 41 54 0d 0a 1a` |
@@ -17,7 +28,8 @@
 //! | 40 | u32 | the largest sum of the squares of the int8 weights of a row or node |
 //! | 44 | 4 bytes | zero |
 //!
-//! Then, for each section, 16 bytes: kind (u16), flags (u16, bit 0: required to understand the file), offset
+//! # Sections
+//! Behind the header, for each section, 16 bytes: kind (u16), flags (u16, bit 0: required to understand the file), offset
 //! (u32), length (u32), zero (u32). The table is in the order of the offsets and no kind appears twice. A reader
 //! skips optional sections that it does not know and refuses the file for required ones: the format can grow.
 //!
@@ -34,7 +46,7 @@
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
 //! | 12 | links | the same number of row indices for each row |
 //! | 13 | node bounds | 5 × u16 a node, what is certain about its rows |
-//! | 16 | node gains | i16 a node: ln of what opening it is worth beside its mass |
+//! | 16 | node gains | i16 a node: ln of what opening it is worth apart from its mass |
 //! | 14 | settings | 8 × u32, see [`Settings`] |
 //! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |

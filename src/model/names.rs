@@ -1,9 +1,16 @@
-//! The names of the classes, so that an answer can be read by people.
+//! The names of the classes, so that people can read an answer.
 //!
-//! N + 1 × u32, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one behind
+//! N + 1 × u32, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one after
 //! the other in the order of the classes. Optional: a device that shows no names leaves them out of its flash.
 
 /// The names of a model's classes.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+/// let names = model.names().expect("words");
+/// assert_eq!(names.get(names.find("the").expect("a word")), Some("the"));
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     starts: &'a [u32],
@@ -11,7 +18,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Reads the section of a model with so many classes; `None` if it is too short for the offsets.
+    /// Reads the section of a model with this many classes; `None` if it is too short for the offsets.
     #[cold]
     pub(super) fn parse(bytes: &'a [u8], classes: usize) -> Option<Self> {
         let head = classes.checked_add(1)?.checked_mul(size_of::<u32>())?;
@@ -20,6 +27,13 @@ impl<'a> Names<'a> {
     }
 
     /// The name of a class; `None` if there is no such class.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// let names = model.names().expect("words");
+    /// assert!(names.get(0).is_some() && names.get(8192).is_none());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn get(&self, class: usize) -> Option<&'a str> {
         core::str::from_utf8(self.bytes(class)?).ok()
     }
@@ -31,16 +45,35 @@ impl<'a> Names<'a> {
     }
 
     /// The first class of this name. Looks at one after the other.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// let names = model.names().expect("words");
+    /// assert!(names.find("congress").is_some() && names.find("blorp").is_none());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn find(&self, name: &str) -> Option<usize> {
         (0..self.len()).find(|&class| self.bytes(class) == Some(name.as_bytes()))
     }
 
     /// How many names there are: one for each class.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// assert_eq!(model.names().map(|names| names.len()), Some(8192));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
     /// Whether there are no names.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// assert_eq!(model.names().map(|names| names.is_empty()), Some(false));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -54,6 +87,16 @@ impl<'a> Names<'a> {
     }
 
     /// The section for these names.
+    ///
+    /// ```
+    /// use zhat::model::{FileWriter, Names, Section};
+    ///
+    /// let mut file = FileWriter::reopen(&zhat::doc_example())?;
+    /// file.optional(Section::Names, &Names::encode(&["red", "green", "blue", "grey"]));
+    /// let file = file.into_model()?;
+    /// assert_eq!(file.model().names().and_then(|names| names.get(2)), Some("blue"));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[cfg(feature = "alloc")]
     pub fn encode<S: AsRef<str>>(names: &[S]) -> alloc::vec::Vec<u8> {
         let mut starts = alloc::vec![0u32];

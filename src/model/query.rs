@@ -7,6 +7,17 @@ use crate::rows::{Affine, Query, QueryBuffer, query_words};
 impl<const D: usize> QueryBuffer<D> {
     /// Quantises a query.
     ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// use zhat::{Error, QueryBuffer};
+    ///
+    /// assert!(QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0]).is_ok());
+    /// assert_eq!(QueryBuffer::<4>::new(&model, &[0.5; 2]).unwrap_err(), Error::QueryLength);
+    /// assert_eq!(QueryBuffer::<2>::new(&model, &[0.5; 3]).unwrap_err(), Error::QueryColumns(4));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Query::set`].
     pub fn new(model: &Model<'_>, query: &[f32]) -> Result<Self, Error> {
@@ -17,6 +28,14 @@ impl<const D: usize> QueryBuffer<D> {
 
     /// Quantises a query that is int8 already, see [`Query::set_i8`].
     ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// let query = zhat::QueryBuffer::<4>::from_i8(&model, &[35, -40, 110], 0.02, 10)?;
+    /// assert!((query.value(1) + 1.0).abs() < 1e-3);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Query::set`].
     pub fn from_i8(model: &Model<'_>, query: &[i8], scale: f32, zero_point: i8) -> Result<Self, Error> {
@@ -26,6 +45,14 @@ impl<const D: usize> QueryBuffer<D> {
     }
 
     /// Quantises a query that is int16 already, see [`Query::set_i16`].
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// let query = zhat::QueryBuffer::<4>::from_i16(&model, &[500, -1000, 2000], 1e-3)?;
+    /// assert!((query.value(1) + 1.0).abs() < 1e-3);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Query::set`].
@@ -60,9 +87,20 @@ impl Query {
 
     /// Quantises a query of floats.
     ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// use zhat::{Error, QueryBuffer};
+    ///
+    /// let mut query = QueryBuffer::<4>::empty();
+    /// query.set(&model, &[0.5, -1.0, 2.0])?;
+    /// assert_eq!(query.set(&model, &[f32::NAN; 3]), Err(Error::QueryNotFinite));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::QueryLength`], [`Error::QueryNotFinite`], [`Error::QueryTooLarge`], or [`Error::QueryColumns`] if there is no
-    /// room for so many. There is no query then until the next successful call.
+    /// room for its columns. After an error there is no query until the next successful call.
     pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
         self.quantise(model.row_format(), query, ())
     }
@@ -116,6 +154,13 @@ impl Query {
 
 impl Model<'_> {
     /// The words that [`Query::in_words`] takes.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.query_words(), zhat::query_words(model.dim()));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn query_words(&self) -> usize {
         query_words(self.dim())
     }

@@ -5,6 +5,13 @@ use super::check::are_finite_and_not_negative;
 use crate::math::Log2;
 
 /// The settings that a model file carries for its own use.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// let settings = model.settings().expect("an index");
+/// assert_eq!((settings.budget.cap, settings.temperature), (50, 1.0));
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -25,7 +32,7 @@ impl Settings {
     /// Words of the section.
     pub(super) const WORDS: usize = 8;
 
-    /// Words that say something; those behind them are zero.
+    /// Words that say something; those after them are zero.
     const USED: usize = 7;
 
     /// Reads the section; `None` if a word that must be zero is not.

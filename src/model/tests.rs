@@ -34,7 +34,7 @@ fn use_all_of_it(bytes: &[u8]) {
     }
 }
 
-/// Makes the checksum right again, so that the checks behind it are reached.
+/// Makes the checksum right again, so that the checks after it are reached.
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let sum = checksum(&bytes);
     bytes[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
@@ -190,7 +190,7 @@ fn unknown_sections_are_skipped_or_refused_as_they_ask() {
     assert_eq!(open(&with_section(Section::Rows.kind(), true)), Err(Error::SectionTable));
 }
 
-/// The small file with so many more sections: optional, of no bytes, and of kinds that nobody knows.
+/// The small file with this many more sections: optional, empty, and of unknown kinds.
 fn with_empty_sections(count: u16) -> Vec<u8> {
     let file = small();
     let moved = usize::from(count) * ENTRY_LEN;

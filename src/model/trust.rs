@@ -25,6 +25,13 @@ use crate::math::float::rough_log2;
 pub(crate) const NUMBERS: usize = 4;
 
 /// What was measured about the answers of a model.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// let trust = model.trust().expect("measured on enough queries");
+/// println!("measured on {} queries of norms {:?}", trust.queries, trust.norms);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -72,7 +79,7 @@ impl Trust {
     /// Words of the section: f32, but the first one.
     pub(super) const WORDS: usize = 44;
 
-    /// Words that say something; those behind them are zero.
+    /// Words that say something; those after them are zero.
     const USED: usize = Self::OWN + 2 * Answers::WORDS;
 
     /// Words that come before those of the answers.

@@ -10,6 +10,16 @@ use crate::tree::{self, Tree};
 /// A model file, checked. After [`Model::from_bytes`] no access can fail.
 ///
 /// It is a handful of slices into the file's bytes: cheap to copy, nothing is allocated.
+///
+/// ```standalone_crate
+/// use zhat::{Model, include_model};
+///
+/// static FILE: &[u8] = include_model!("../../tests/data/indexed.zhat");
+///
+/// let model = Model::from_bytes(FILE)?;
+/// assert_eq!((model.classes(), model.dim()), (500, 16));
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Model<'a> {
     header: Header<'a>,
@@ -38,6 +48,14 @@ impl<'a> Model<'a> {
     ///
     /// The bytes must be word-aligned; see [`include_model!`](crate::include_model).
     ///
+    /// ```
+    /// use zhat::{Error, Model};
+    ///
+    /// let mut file = zhat::doc_example();
+    /// assert!(Model::from_bytes(&file).is_ok());
+    /// assert_eq!(Model::from_bytes(&file[..60]).unwrap_err(), Error::Truncated);
+    /// ```
+    ///
     /// # Errors
     /// Whatever is wrong with the file, as an [`Error`].
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
@@ -64,6 +82,16 @@ impl<'a> Model<'a> {
     ///
     /// The header and the lengths of all sections are still checked, and every access stays inside them: a damaged
     /// file gives wrong answers, nothing worse.
+    ///
+    /// ```
+    /// use zhat::Model;
+    ///
+    /// let file = zhat::doc_example();
+    /// Model::from_bytes(&file)?; // when the flash was written
+    /// let model = Model::from_bytes_trusted(&file)?; // at every start after that
+    /// assert_eq!(model.classes(), 4);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Model::from_bytes`], less the checksum and the content of the sections.
@@ -112,48 +140,113 @@ impl<'a> Model<'a> {
     }
 
     /// N, the number of classes.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.classes(), 4);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn classes(&self) -> usize {
         self.header.classes
     }
 
     /// d, the dimension of a query.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.dim(), 3);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn dim(&self) -> usize {
         self.header.rows.dim
     }
 
     /// The rows, in the order of the file.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.rows().len(), 4);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[inline]
     pub fn rows(&self) -> &RowTable<'a> {
         &self.rows
     }
 
     /// The power of two in which the rows' scales are counted.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// let unit = (model.scale_exponent() as f32).exp2();
+    /// assert_eq!(model.row_scale(0), f32::from(model.rows().scale(0)) * unit);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn scale_exponent(&self) -> i32 {
         self.header.rows.scale_exponent
     }
 
     /// What one unit of a row's int8 weights is worth.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// // Row 0 is (1, 0, 0): its largest weight is 127 steps.
+    /// assert!((127.0 * model.row_scale(0) - 1.0).abs() < 1e-3);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn row_scale(&self, row: usize) -> f32 {
         libm::ldexpf(f32::from(self.rows.scale(row)), self.header.rows.scale_exponent)
     }
 
     /// No row's norm is above this.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert!((model.max_norm() - 1.0).abs() < 1e-2);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn max_norm(&self) -> f32 {
         self.header.rows.max_norm
     }
 
     /// No row's or node's int8 weights have squares that add up to more than this.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert!(model.largest_row() >= 127 * 127);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn largest_row(&self) -> u32 {
         self.header.rows.largest_row
     }
 
     /// The class that a row stands for.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// let class = model.class_of_row(7);
+    /// assert_eq!(model.row_of_class(class), Some(7));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[inline]
     pub fn class_of_row(&self, row: usize) -> usize {
         self.order.map_or(row, |order| order.class_of_row.get(row).unwrap_or(0))
     }
 
     /// The row of a class; `None` if there is no such class.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// assert!(model.row_of_class(0).is_some());
+    /// assert_eq!(model.row_of_class(500), None);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn row_of_class(&self, class: usize) -> Option<usize> {
         match self.order {
             Some(order) => order.row_of_class.get(class),
@@ -174,6 +267,12 @@ impl<'a> Model<'a> {
     }
 
     /// What the builder chose and measured, if the file has it.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// assert!(model.settings().is_some_and(|settings| settings.budget.cap == 50));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
     }
@@ -186,26 +285,58 @@ impl<'a> Model<'a> {
 
     /// The least cap of a [`Budget`](crate::Budget) that is enough for a class, whatever the query: the top of the tree and
     /// the way down to a leaf, or all rows where there is no index.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// assert!(model.least_cap() <= 50);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn least_cap(&self) -> usize {
         self.index().map_or(self.classes(), |(tree, _)| tree.least_cap())
     }
 
     /// The table of random features, if the file has one.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert!(model.fmbe().is_none()); // `zhat::host::with_fmbe` adds one
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn fmbe(&self) -> Option<&Fmbe<'a>> {
         self.fmbe.as_ref()
     }
 
     /// The names of the classes, if the file has them.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert!(model.names().is_none()); // `zhat build --names` adds them
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn names(&self) -> Option<&Names<'a>> {
         self.names.as_ref()
     }
 
     /// What was measured when the file was built, if it says so.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// assert!(model.measured().is_some_and(|measured| measured.queries == 2000));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn measured(&self) -> Option<Measured> {
         self.measured.map(Measured::from_words)
     }
 
     /// What can be said about its answers, if the file was built with enough queries to tell.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// assert!(model.trust().is_some());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn trust(&self) -> Option<Trust> {
         self.trust.map(Trust::from_words)
     }
@@ -222,7 +353,13 @@ impl<'a> Model<'a> {
         self.trust.is_none_or(Trust::is_sound)
     }
 
-    /// For a layer of a quantised network: how its int8 activations are to be read.
+    /// For a layer of a quantised network: how to read its int8 activations.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// assert!(model.input_scale().is_none()); // not the layer of an int8 network
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn input_scale(&self) -> Option<InputScale> {
         InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
     }
@@ -232,12 +369,29 @@ impl<'a> Model<'a> {
     }
 
     /// The length of the file in bytes.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let file = &bytes;
+    /// assert_eq!(model.len(), file.len());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[expect(clippy::len_without_is_empty, reason = "a model has at least a header")]
     pub fn len(&self) -> usize {
         self.header.len()
     }
 
     /// Kind and length of every section in the file.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// for (kind, length) in model.sections() {
+    ///     println!("section {kind}: {length} bytes");
+    /// }
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn sections(&self) -> impl Iterator<Item = (u16, usize)> + 'a {
         self.header.sections()
     }

@@ -12,6 +12,20 @@ use crate::kernels;
 use crate::rows::RowFormat;
 
 /// The numbers of the header.
+///
+/// ```
+/// use zhat::Log2;
+/// use zhat::model::{FileWriter, Section, Sizes};
+///
+/// // Two classes in one dimension, with the weights 100 and −100 in units of 2^−7.
+/// let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000 };
+/// let mut file = FileWriter::new(sizes);
+/// file.required(Section::Rows, &[100_i16, 0, -100, 0]);
+/// file.required(Section::RowScales, &[1_u16, 1]);
+/// file.required(Section::Biases, &[Log2::of(1).to_bits(); 2]);
+/// assert_eq!(file.into_model()?.model().classes(), 2);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// N, the number of classes.
@@ -27,6 +41,16 @@ pub struct Sizes {
 }
 
 /// Collects the sections of a model file.
+///
+/// ```
+/// use zhat::model::{FileWriter, Names, Section};
+///
+/// let mut file = FileWriter::reopen(&zhat::doc_example())?;
+/// file.optional(Section::Names, &Names::encode(&["red", "green", "blue", "grey"]));
+/// let bytes: Vec<u8> = file.finish()?;
+/// # assert!(bytes.len() > zhat::doc_example().len());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FileWriter {
     sizes: Sizes,
@@ -35,11 +59,28 @@ pub struct FileWriter {
 
 impl FileWriter {
     /// Starts a file.
+    ///
+    /// ```
+    /// # use zhat::model::Sizes;
+    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000 };
+    ///
+    /// use zhat::{Error, model::FileWriter};
+    ///
+    /// // Without its sections it is no model.
+    /// assert_eq!(FileWriter::new(sizes).into_model().unwrap_err(), Error::MissingSection(1));
+    /// ```
     pub fn new(sizes: Sizes) -> Self {
         Self { sizes, sections: Vec::new() }
     }
 
     /// Takes over a finished file, to add a section to it or to replace one.
+    ///
+    /// ```
+    /// let file = zhat::doc_example();
+    /// let again = zhat::model::FileWriter::reopen(&file)?.finish()?;
+    /// assert_eq!(*again, *file);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Model::from_bytes`](super::Model::from_bytes) for the header and the section table.
@@ -52,11 +93,29 @@ impl FileWriter {
     }
 
     /// Adds a section that a reader has to know; one of the same kind is replaced.
+    ///
+    /// ```
+    /// # use zhat::model::Sizes;
+    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000 };
+    ///
+    /// use zhat::model::{FileWriter, Section};
+    ///
+    /// let mut file = FileWriter::new(sizes);
+    /// file.required(Section::Rows, &[100_i16, 0, -100, 0]);
+    /// ```
     pub fn required<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
         self.put(section, true, bytemuck::cast_slice(content));
     }
 
     /// Adds a section that a reader may skip; one of the same kind is replaced.
+    ///
+    /// ```
+    /// use zhat::model::{FileWriter, Names, Section};
+    ///
+    /// let mut file = FileWriter::reopen(&zhat::doc_example())?;
+    /// file.optional(Section::Names, &Names::encode(&["red", "green", "blue", "grey"]));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn optional<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
         self.put(section, false, bytemuck::cast_slice(content));
     }
@@ -68,6 +127,12 @@ impl FileWriter {
 
     /// The bytes of the file.
     ///
+    /// ```
+    /// let bytes = zhat::model::FileWriter::reopen(&zhat::doc_example())?.finish()?;
+    /// assert!(bytes.starts_with(b"\x89ZHAT"));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Header`] if a size is out of the format's range, [`Error::SectionTable`] if there are too many sections.
     pub fn finish(&self) -> Result<Vec<u8>, Error> {
@@ -77,6 +142,12 @@ impl FileWriter {
     }
 
     /// The file as a model, without another copy of it.
+    ///
+    /// ```
+    /// let file = zhat::model::FileWriter::reopen(&zhat::doc_example())?.into_model()?;
+    /// assert_eq!(file.model().classes(), 4);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`FileWriter::finish`] and [`Model::from_bytes`](super::Model::from_bytes).

@@ -16,6 +16,17 @@ use crate::math::{Log2, float};
 /// A quantised query for one model.
 ///
 /// Functions take `&Query`; a [`QueryBuffer`] is one with its own storage.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// use zhat::{Query, QueryBuffer};
+///
+/// let buffer = QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// let query: &Query = &buffer; // what the estimators take
+/// assert!((query.value(2) - 2.0).abs() < 1e-3);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[repr(C, align(4))]
 pub struct Query<S: ?Sized = [i16]> {
@@ -68,6 +79,18 @@ pub(crate) const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
 
 impl<const D: usize> QueryBuffer<D> {
     /// A buffer without a query, to be [`set`](Self::set).
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// use zhat::{Error, QueryBuffer};
+    ///
+    /// let mut query = QueryBuffer::<4>::empty();
+    /// assert_eq!(zhat::exact::<1>(&model, &query).unwrap_err(), Error::NoQuery);
+    /// query.set(&model, &[0.5, -1.0, 2.0])?;
+    /// assert_eq!(zhat::exact::<1>(&model, &query)?.top[0].class, 2);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub const fn empty() -> Self {
         Self { shift: 1, norm: 0.0, model: 0, exponent: 0, len: 0, values: [0; D] }
     }
@@ -141,11 +164,28 @@ impl Query {
     }
 
     /// ‖q‖ of the quantised query.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// assert!((query.norm() - 5.25_f32.sqrt()).abs() < 1e-3);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn norm(&self) -> f32 {
         self.norm
     }
 
     /// The quantised value of a column; zero where there is no such column.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// assert!((query.value(1) + 1.0).abs() < 1e-3);
+    /// assert_eq!(query.value(99), 0.0);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn value(&self, column: usize) -> f32 {
         self.column(column) as f32 * self.unit()
     }
@@ -171,7 +211,7 @@ impl Query {
         if exponent < -LIMIT {
             return Err(Error::QueryTooLarge);
         }
-        // A product of dot and scale has at most 47 bits. Where 31 of them are behind the point, nothing is gained by
+        // A product of dot and scale has at most 47 bits. Where 31 of them are after the point, nothing is gained by
         // more: the query then uses fewer bits.
         let point = rows.scale_exponent + Log2::FRACTION_BITS as i32;
         let exponent = exponent.min(LIMIT).min(point + 31 - VALUE_BITS as i32);
@@ -213,7 +253,7 @@ impl Query {
     }
 }
 
-/// Bits of a column behind those of a value.
+/// Bits of a column after those of a value.
 const VALUE_BITS: u32 = 8;
 
 /// No value is larger at first. An even one may grow by 1/256 of the odd one, and still has sixteen bits.
@@ -229,7 +269,7 @@ const LIMIT: i32 = 100;
 fn bits_too_many(squares: f32, stride: usize) -> u32 {
     let limit = ((1 << 23) - 64 * (stride as i32 + 1)) as f32;
     let excess = floor_log2(squares / (limit * limit));
-    // 4^bits is to be above 2^(excess + 1).
+    // 4^bits has to be above 2^(excess + 1).
     if excess < 0 { 0 } else { excess as u32 / 2 + 1 }
 }
 

@@ -12,6 +12,16 @@ use crate::rows::Query;
 const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 
 /// Rows of int8 with a scale and a bias each. Row i's score is `dot(row i, query) · scale i + bias i`.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// let rows = model.rows();
+/// let first: Vec<f32> = rows.weights(0).map(|weight| f32::from(weight) * model.row_scale(0)).collect();
+/// assert!((first[0] - 1.0).abs() < 0.01); // and the padding after the three columns
+/// assert_eq!(first.len(), rows.stride());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RowTable<'a> {
     /// Two weights in each, see [`kernels`].
@@ -24,6 +34,15 @@ pub struct RowTable<'a> {
 impl<'a> RowTable<'a> {
     /// Joins the parts; `None` unless all have the same number of rows and the stride is whole words. `pairs` are two
     /// weights each, as [`kernels::pair`] makes them.
+    ///
+    /// ```
+    /// use zhat::RowTable;
+    ///
+    /// // One row of four columns: 1, 2, 3, 4.
+    /// let table = RowTable::new(&[1 + 256 * 2, 3 + 256 * 4], &[1], &[0], 4).expect("parts that fit");
+    /// assert!(table.weights(0).eq([1, 2, 3, 4]));
+    /// assert!(RowTable::new(&[0; 3], &[1], &[0], 4).is_none());
+    /// ```
     pub fn new(pairs: &'a [i16], scales: &'a [u16], biases: &'a [i32], stride: usize) -> Option<Self> {
         let rows = scales.len();
         let fits = stride > 0
@@ -34,22 +53,51 @@ impl<'a> RowTable<'a> {
     }
 
     /// The number of rows.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.rows().len(), model.classes());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.scales.len()
     }
 
     /// Whether there are no rows.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert!(!model.rows().is_empty());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.scales.is_empty()
     }
 
     /// Bytes from one row to the next.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!((model.dim(), model.rows().stride()), (3, 4));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn stride(&self) -> usize {
         self.stride
     }
 
     /// Row `i`'s weights with their padding; none where there is no such row.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert!(model.rows().weights(1).eq([0, 127, 0, 0]));
+    /// assert_eq!(model.rows().weights(99).count(), 0);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[inline]
     pub fn weights(&self, i: usize) -> impl Iterator<Item = i8> + Clone + 'a {
         self.pairs(i).iter().flat_map(|&pair| kernels::weights(pair))
@@ -64,12 +112,28 @@ impl<'a> RowTable<'a> {
     }
 
     /// Row `i`'s scale in units of the model's power of two; zero where there is no such row.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// let step = f32::from(model.rows().scale(0)) * (model.scale_exponent() as f32).exp2();
+    /// assert_eq!(step, model.row_scale(0));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[inline]
     pub fn scale(&self, i: usize) -> u16 {
         self.scales.get(i).copied().unwrap_or(0)
     }
 
     /// Row `i`'s bias; no mass where there is no such row.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.rows().bias(0), zhat::Log2::of(1)); // biases of zero
+    /// assert_eq!(model.rows().bias(99), zhat::Log2::MIN);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     #[inline]
     pub fn bias(&self, i: usize) -> Log2 {
         Log2::from_bits(self.biases.get(i).copied().unwrap_or(i32::MIN))
@@ -112,7 +176,7 @@ impl<'a> RowTable<'a> {
         }
     }
 
-    /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are not so many.
+    /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are fewer.
     #[inline(never)]
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         let end = first.wrapping_add(scores.len());

@@ -242,7 +242,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         }
     }
 
-    /// So many scores were put behind those that are filled.
+    /// Counts scores that were put after those that are filled.
     #[inline]
     fn count(&mut self, scores: usize) {
         self.filled += scores;
@@ -250,7 +250,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         self.left = self.left.saturating_sub(scores);
     }
 
-    /// Places for so many scores.
+    /// Makes room for this many scores.
     #[inline]
     fn make_room(&mut self, scores: usize) {
         if self.filled + scores > BLOCK {
@@ -286,7 +286,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         self.score_linked(len);
     }
 
-    /// Scores the first so many of the linked rows.
+    /// Scores the first `count` linked rows.
     #[inline(never)]
     fn score_linked(&mut self, count: usize) {
         self.make_room(count);

@@ -41,7 +41,7 @@ pub(crate) fn certain_top(
                 scan(span, top);
             }
         });
-        // Leaves are dealt with here; an inner node goes round the loop for its children.
+        // Leaves are dealt with here; an inner node continues the loop with its children.
         loop {
             match frontier.peek() {
                 Some(next) if next.priority >= top.threshold() => {

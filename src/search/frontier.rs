@@ -24,7 +24,7 @@ const PLACE: i32 = FAMILY as i32 - 1;
 /// The priority of a node that was opened, or that holds nothing.
 const OPENED: i32 = i32::MIN;
 
-/// Words that are enough for so many nodes in so many families.
+/// Words that are enough for this many nodes in this many families.
 pub(super) const fn words_for(nodes: usize, families: usize) -> usize {
     nodes.saturating_add(families.saturating_mul(HEAD + ENTRY))
 }
@@ -61,7 +61,7 @@ impl<'a> Frontier<'a> {
         self.used + ENTRY * self.families
     }
 
-    /// Whether there is room for `count` nodes, with `spare` words left behind them.
+    /// Whether there is room for `count` nodes, with `spare` words left after them.
     #[inline]
     pub fn has_room(&self, count: usize, spare: usize) -> bool {
         // No file has so many nodes that this wraps.

@@ -9,25 +9,34 @@ use crate::model::{Budget, Model};
 use crate::tree::{Descent, Tree};
 
 /// The words that one bit for each of `classes` rows takes.
+///
+/// ```
+/// assert_eq!(zhat::seen_words(10_000), 313);
+/// ```
 pub const fn seen_words(classes: usize) -> usize {
     classes.div_ceil(32)
 }
 
-/// The words of a [`Scratch`] for a model of so many classes and so many words for nodes, the numbers that `zhat inspect`
-/// prints: [`Model::scratch_words`] where a program is compiled.
+/// The words of a [`Scratch`] for a model with this many classes and this many words for nodes, the numbers that `zhat inspect`
+/// prints: [`Model::scratch_words`] at compile time.
+///
+/// ```
+/// static SCRATCH: zhat::Scratch<{ zhat::scratch_words(10_000, 490) }> = zhat::Scratch::new();
+/// # assert_eq!(SCRATCH.len(), 803);
+/// ```
 pub const fn scratch_words(classes: usize, frontier_words: usize) -> usize {
     seen_words(classes) + frontier_words
 }
 
-/// The memory of a search, of a size that is known where the program is compiled.
+/// The memory of a search, of a size that is known at compile time.
 ///
-/// Every function that searches takes a slice of words, and this is one that has a place of its own: [`scratch_words`] says
+/// Every function that searches takes a slice of words, and this is one that owns its words: [`scratch_words`] says
 /// how many. Where a model is chosen at run time, any `&mut [u32]` of [`Model::scratch_words`] words does the same.
 ///
 /// ```
 /// use zhat::{Scratch, scratch_words};
 ///
-/// let scratch = Scratch::<{ scratch_words(10_000, 496) }>::new();
+/// let scratch = Scratch::<{ scratch_words(10_000, 490) }>::new();
 /// assert!(size_of_val(&scratch) < 4 * 1024);
 /// ```
 #[derive(Clone, Debug)]
@@ -35,6 +44,11 @@ pub struct Scratch<const WORDS: usize>([u32; WORDS]);
 
 impl<const WORDS: usize> Scratch<WORDS> {
     /// Empty memory; each search starts by clearing what it uses.
+    ///
+    /// ```
+    /// let scratch = zhat::Scratch::<724>::new();
+    /// assert_eq!(scratch.len(), 724);
+    /// ```
     pub const fn new() -> Self {
         Self([0; WORDS])
     }
@@ -65,11 +79,28 @@ impl Model<'_> {
     ///
     /// With fewer words the answer is still right, and [`Prediction::overflowed`](crate::Prediction::overflowed) says
     /// whether it is less sharp; with too few for any answer there is an error.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// let mut scratch = vec![0; model.scratch_words()];
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut scratch)?;
+    /// assert!(!answer.overflowed());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn scratch_words(&self) -> usize {
         self.index().map_or(0, |(_, settings)| self.scratch_words_for(&settings.budget))
     }
 
     /// The same for another budget.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// let budget = model.settings().expect("an index").budget;
+    /// assert_eq!(model.scratch_words_for(&budget), model.scratch_words());
+    /// assert!(model.scratch_words_for(&budget.with_cap(100)) > model.scratch_words());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn scratch_words_for(&self, budget: &Budget) -> usize {
         match self.tree() {
             Some(tree) => scratch_words(self.classes(), frontier_words(tree, budget.cap as usize)),
@@ -96,7 +127,7 @@ fn words_within(tree: &Tree<'_>, cap: usize) -> usize {
     let mut left = cap.min(tree.len()).saturating_sub(top);
     let mut families = top.div_ceil(FAMILY);
     let nodes = top.saturating_add(left);
-    // How many families of each size there are. Larger ones are parted, and count as so many of the size of a part.
+    // How many families of each size there are. Larger ones are split, and each part counts as a family.
     let mut sizes = [0; FAMILY + 1];
     for node in 0..tree.len() {
         let children = tree.span(node).children;
@@ -116,7 +147,7 @@ fn words_within(tree: &Tree<'_>, cap: usize) -> usize {
 /// The words that a way down takes on the frontier at most.
 pub(super) fn words_for_descent(descent: &Descent) -> usize {
     let nodes = descent.nodes as usize;
-    // A family that is parted has at most one part more than its nodes fill.
+    // A family that is split has at most one part more than its nodes fill.
     words_for(nodes, descent.families as usize + nodes / FAMILY)
 }
 

@@ -65,7 +65,7 @@ impl<'a> Seen<'a> {
 
     /// How many of the rows `first..first + count` are in the set.
     ///
-    /// Not inlined: the search counts at many places, and a call is cheap beside the count.
+    /// Not inlined: the search counts at many places, and a call is cheap compared with the count.
     #[inline(never)]
     pub fn count(&self, first: usize, count: usize) -> usize {
         let end = first.saturating_add(count);

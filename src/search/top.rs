@@ -7,6 +7,15 @@ use crate::math::Log2;
 use crate::model::Model;
 
 /// A row that was scored.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+/// let (top, _) = zhat::Classifier::new(model)?.certain_top::<1>(&query, &mut [0; 82])?;
+/// let best: zhat::estimators::Candidate = top[0];
+/// println!("class {}: score {:.3}", best.class, best.score.to_nats());
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -90,7 +99,7 @@ impl<'a> Top<'a> {
         } else if !self.list.last().is_some_and(|last| candidate.is_before(last)) {
             return;
         }
-        // Up from the last place, whoever is there, past every candidate that it is before.
+        // Up from the last place, past every candidate that it comes before.
         if let Some((mut place, others)) = self.list.split_last_mut() {
             for above in others.iter_mut().rev().take_while(|above| candidate.is_before(above)) {
                 *place = *above;

@@ -1,6 +1,15 @@
 //! What a search spent.
 
 /// What a query cost.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+/// let work = zhat::exact::<1>(&model, &query)?.work;
+/// assert_eq!((work.rows, work.nodes, work.bytes), (4, 0, 16));
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -15,6 +24,14 @@ pub struct Work {
 
 impl Work {
     /// Dot products of length d: what a [`Budget`](crate::Budget) limits.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 82])?;
+    /// assert_eq!(answer.work.row_equivalents(), answer.work.rows + answer.work.nodes);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
     pub fn row_equivalents(&self) -> u32 {
         self.rows.saturating_add(self.nodes)
     }

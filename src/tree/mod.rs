@@ -48,7 +48,7 @@ pub(crate) enum Unsound {
     Bounds,
 }
 
-/// Bits behind the point of a stored gain.
+/// Fraction bits of a stored gain.
 pub(crate) const GAIN_BITS: u32 = 10;
 
 /// No tree has more nodes: their numbers leave five bits of a word to a search.
@@ -201,7 +201,7 @@ impl<'a> Tree<'a> {
         if (0..self.len()).any(|node| !self.bounds(node).is_sound()) {
             return Err(Unsound::Bounds);
         }
-        // The children of all nodes, one family after the other, are exactly the nodes behind the top ones.
+        // The children of all nodes, one family after the other, are exactly the nodes after the top ones.
         let mut next_child = self.top;
         for node in 0..self.len() {
             let span = Span::read_slowly(&self.spans, node);

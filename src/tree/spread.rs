@@ -79,7 +79,7 @@ pub struct Spread {
 
 impl Spread {
     const POINT: u32 = 16;
-    /// Bits behind the point of a stored log₂ n.
+    /// Fraction bits of a stored log₂ n.
     pub(crate) const COUNT_BITS: u32 = 11;
 
     /// What the spread adds to `log₂ n + m`: the node's numbers are curve, frozen slope and log₂ n.

@@ -9,7 +9,7 @@ use zhat::{Budget, Classifier};
 
 use super::support::{D, Memory, N, WORDS, clustered, query, tree_model};
 
-/// `cargo test --features std --test estimators -- --ignored` writes them anew.
+/// `cargo test --features std --test estimators -- --ignored` writes them again.
 #[test]
 #[ignore = "writes the models of the example"]
 fn write_the_models_of_the_example() {

@@ -49,7 +49,7 @@ fn more_features_come_closer_on_small_norms() {
             sum
         });
         println!("{kind:?}: mean error {errors:?}");
-        // Sixteen times the features: a quarter of the error, in the mean.
+        // Sixteen times the features: a quarter of the error, on average.
         assert!(errors[1] < errors[0] * 0.6 + 1e-5 && errors[2] < errors[1] * 0.6 + 1e-5, "{kind:?}: {errors:?}");
         assert!(errors[2] < 0.02, "{kind:?}: {errors:?}");
     }

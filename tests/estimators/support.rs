@@ -53,7 +53,7 @@ pub struct Shape {
 
 impl Shape {
     /// `parts(level, first row, rows)` says how many rows each of the children of a node has, and of the root on level zero;
-    /// there are at most so many levels, and a node that is not parted is a leaf.
+    /// there are at most this many levels, and a node that is not split is a leaf.
     pub fn grow(rows: usize, levels: usize, mut parts: impl FnMut(usize, usize, usize) -> Vec<usize>) -> Self {
         let mut spans = Vec::new();
         let put = |spans: &mut Vec<[usize; 4]>, first: usize, parts: Vec<usize>| {
@@ -95,7 +95,7 @@ pub fn model_of_tree(weights: &Matrix, biases: &[f32], shape: &Shape, cap: u32, 
         biases[first..first + rows].iter().sum::<f32>() / rows as f32 + (rows as f32).ln()
     };
     let all_biases: Vec<f32> = biases.iter().copied().chain(nodes.iter().map(bias)).collect();
-    // Rows and nodes are rounded as one layer, then parted: they share the power of two of their scales.
+    // Rows and nodes are rounded as one layer, then split: they share the power of two of their scales.
     let layer = flat_model(&Matrix::new(all, dim).expect("whole rows"), &all_biases).expect("valid");
     let layer = layer.model();
     let total = layer.classes();

@@ -1,4 +1,4 @@
-//! The random vectors of the features, made anew from seed and number each time: the same on host and device.
+//! The random vectors of the features, generated from seed and number each time: the same on host and device.
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;

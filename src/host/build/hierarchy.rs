@@ -6,7 +6,7 @@ use super::kmeans;
 use crate::host::Matrix;
 use crate::tree::{Descent, Span};
 
-/// A tree over points: the order of the rows, and the nodes, each family behind the ones before it.
+/// A tree over points: the order of the rows, and the nodes, each family after the ones before it.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     /// The point that each row of the new order is.
@@ -17,8 +17,8 @@ pub struct Hierarchy {
     pub top: usize,
 }
 
-/// A node that would have so few children is left out, and they take its place: on real layers the estimates are as good without it,
-/// the file is smaller by it, and a search opens fewer and larger families.
+/// A node with fewer children than this is left out, and they take its place: on real layers the estimates are as good without it,
+/// the file is smaller, and a search opens fewer and larger families.
 const FEW: usize = 4;
 
 /// A node that is not placed yet.

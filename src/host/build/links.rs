@@ -1,4 +1,4 @@
-//! Links: for each row the rows that are worth a look when it is good.
+//! Links: for each row the rows that are worth scoring when it scores high.
 //!
 //! Two kinds, taken in turn: rows that are high together for the calibration queries, and nearest neighbours by
 //! cosine. For classes that no calibration query reaches there is one pseudo-query each: a linear map from row to
@@ -16,7 +16,7 @@ use crate::host::{Matrix, linear};
 const TOP: usize = 12;
 /// The weight of a pseudo-query beside a real one.
 const PSEUDO_WEIGHT: f32 = 0.3;
-/// Above this many rows, neighbours are looked for near by in the tree only, and pseudo-queries are left out.
+/// Above this many rows, neighbours are looked for nearby in the tree only, and pseudo-queries are left out.
 pub(super) const BRUTE_FORCE: usize = 40_000;
 /// Rows that one block of queries is scored in.
 const BLOCK: usize = 64;
@@ -179,7 +179,7 @@ fn scaled_until_won(layer: &QuantisedRows, made_up: &Matrix) -> Vec<Vec<u32>> {
 }
 
 /// For each row the nearest rows by cosine in the clustering metric, nearest first, at most `count`. In a large layer they are
-/// looked for near by in the tree.
+/// looked for nearby in the tree.
 pub fn nearest(layer: &QuantisedRows, metric: &Metric, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
     if layer.len() <= BRUTE_FORCE {
         return nearest_in(layer, metric, &[(0, layer.len())], count);

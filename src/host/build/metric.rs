@@ -23,7 +23,7 @@ impl Metric {
         Self { root: moment.filter(|_| blend > 0.0).map(|moment| linear::power(moment, f64::from(blend) / 2.0)) }
     }
 
-    /// The points of `count` rows from `first` on, one behind the other.
+    /// The points of `count` rows from `first` on, one after the other.
     pub fn points(&self, rows: &QuantisedRows, first: usize, count: usize) -> Vec<f32> {
         let plain = rows.augmented(first, count);
         match &self.root {

@@ -47,6 +47,19 @@ use tune::Judge;
 pub use tune::{Trial, TrialResult, Unseen};
 
 /// What is being built, for whoever shows it, and which part of the whole build's time it is expected to take.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+///
+/// use zhat::host::build::{Stage, Targets, Task, build};
+///
+/// let mut show = |stage: Stage| match stage.task {
+///     Task::Try(which, of) => println!("{:.0} %: setting {which} of {of}", 100.0 * stage.from),
+///     other => println!("{:.0} %: {other:?}", 100.0 * stage.from),
+/// };
+/// build(&layer.weights, &layer.biases, None, &Targets::default(), &mut show)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
     /// What is done.
@@ -65,7 +78,7 @@ pub enum Task {
     Quantise,
     /// Looking for the classes that are high together.
     Teach,
-    /// Trying settings: this one of so many.
+    /// Trying settings: which one, of how many.
     Try(usize, usize),
     /// Building the index with the settings that were chosen.
     Finish,
@@ -74,17 +87,35 @@ pub enum Task {
 }
 
 /// A finished model and how its settings were found.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// println!("{} bytes, after {} trials", built.model.len(), built.trials.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The file.
     pub model: ModelBuf,
     /// The index that it has, or why it has none and scores all rows.
     pub index: Result<Chosen, NoIndex>,
-    /// Everything that was tried, in order.
+    /// Every trial, in order.
     pub trials: Vec<Trial>,
 }
 
 /// The index that was chosen.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// if let Ok(chosen) = built.index {
+///     println!("{:?}, an error of {}", chosen.plan, chosen.expected.error);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chosen {
     /// Its shape.
@@ -94,6 +125,16 @@ pub struct Chosen {
 }
 
 /// Why a model has no index.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::build::{NoIndex, Targets, build};
+///
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// assert_eq!(built.index.unwrap_err(), NoIndex::Cheaper); // 60 rows are scored sooner than searched
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum NoIndex {
@@ -114,7 +155,7 @@ pub enum NoIndex {
 const CLEARLY: f32 = 0.96;
 /// With more rows than this, work that no search can keep to is an error; with fewer, all rows are scored.
 const SMALL: usize = 4096;
-/// So few rows are always scored all.
+/// With at most this many rows all are always scored.
 const TINY: usize = 64;
 
 /// Builds a model.
@@ -122,6 +163,16 @@ const TINY: usize = 64;
 /// With calibration queries the index follows them as far as it helps: plans with and without what they teach are compared
 /// on queries held out. Without, it is [`Plan::default`], and the rows themselves stand in for queries where something has
 /// to be chosen.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+///
+/// use zhat::host::build::{Targets, build};
+///
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// assert_eq!(built.model.model().classes(), 400);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`BuildError`], if the weights or queries can't make a model.
@@ -181,7 +232,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The best plan and budget, and everything that was tried.
+    /// The best plan and budget, and every trial.
     fn search(
         &self,
         calibration: Option<&Matrix>,

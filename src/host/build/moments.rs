@@ -25,7 +25,7 @@ pub fn moments(rows: &QuantisedRows, hierarchy: &Hierarchy, moment: &DMatrix<f64
     let spans = &hierarchy.spans;
     let mut found: Vec<Option<Moments>> =
         spans.par_iter().map(|span| span.is_leaf().then(|| of_leaf(rows, span, &form))).collect();
-    // Children come behind their parents.
+    // Children come after their parents.
     for node in (0..spans.len()).rev() {
         if !spans[node].is_leaf() {
             found[node] = Some(of_children(&spans[node], spans, &found, &form));

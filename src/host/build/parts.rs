@@ -4,7 +4,7 @@ use crate::host::{Matrix, linear};
 
 /// With fewer queries nothing is learned from them.
 const FEW_TO_LEARN: usize = 200;
-/// With fewer queries there is none to spare for a proof.
+/// With fewer queries none can be spared for a proof.
 const FEW_TO_PROVE: usize = 48;
 /// Rows that stand in for queries where there are none.
 const STAND_INS: usize = 500;
@@ -34,7 +34,7 @@ impl Sizes {
     }
 }
 
-/// The calibration queries, parted. Neighbours in a recording stay together.
+/// The calibration queries, split. Neighbours in a recording stay together.
 pub struct Parts {
     /// What metric, corrections and links are learned from while plans are compared.
     pub learn: Option<Matrix>,

@@ -3,6 +3,14 @@
 use super::predict::Correction;
 
 /// The choices that shape an index.
+///
+/// ```
+/// use zhat::host::build::{Plan, Targets};
+///
+/// let plan = Plan { links: 0, ..Plan::default() };
+/// let targets = Targets { plans: vec![plan], ..Targets::default() };
+/// # assert_eq!(targets.plans[0].links, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Plan {
     /// How far the clustering metric follows the queries: 0 not at all, 1 entirely.
@@ -37,18 +45,23 @@ impl Plan {
     }
 }
 
-/// Above so many rows fewer plans are tried.
+/// Above this many rows fewer plans are tried.
 const LARGE: usize = 100_000;
 
 /// Children of a node and rows of a leaf: the wider the tree, the better it predicts, and the more work before the first row.
 const SHAPES: [(usize, usize); 6] = [(8, 8), (16, 16), (32, 16), (32, 32), (64, 16), (64, 32)];
 /// The top of the tree may take this part of the work.
 const TOP_SHARE: f32 = 0.25;
-/// Shapes that are tried: the widest that the work allows. The more are tried, the more often the luck of the queries
-/// chooses.
+/// Shapes that are tried: the widest that the work allows. The more are tried, the more often the choice is due to
+/// chance.
 const TRIED: usize = 2;
 
 /// What a model is built for.
+///
+/// ```
+/// let targets = zhat::host::build::Targets { work: 0.02, cap: 0.08, ..Default::default() };
+/// # assert_eq!(targets.seed, 1);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Targets {
     /// The most mean work, as a share of N.
@@ -57,7 +70,7 @@ pub struct Targets {
     pub cap: f32,
     /// The share of calibration queries that may be taken for none of the classes.
     pub reject: f32,
-    /// Whether there is to be an index even where scoring all rows is cheaper: to compare methods that need one.
+    /// Whether to build an index even where scoring all rows is cheaper: to compare methods that need one.
     pub always_index: bool,
     /// The seed of everything that is random.
     pub seed: u64,
@@ -72,7 +85,7 @@ impl Default for Targets {
 }
 
 impl Targets {
-    /// The plans to try, those with the same tree one behind the other, what is best most often first.
+    /// The plans to try, those with the same tree one after the other, what is best most often first.
     pub(crate) fn plans(&self, calibrated: bool, rows: usize) -> Vec<Plan> {
         if !self.plans.is_empty() {
             return self.plans.clone();

@@ -5,7 +5,7 @@
 //! `T − prediction ≈ θ₀ + θ·x(q)`, one solve for all nodes since they share the design matrix. Being linear in q, the
 //! correction goes into the node's vector and bias: it costs nothing at query time.
 //!
-//! How much of it is worth having for classes that no query showed is found by leaving classes out: the queries are parted
+//! How much of it is worth having for classes that no query showed is found by leaving classes out: the queries are split
 //! into folds so that those with the same best class stay together, and each fold is predicted by what the others teach.
 //! The share of the correction that fits these predictions best is the one that can be trusted ([`Correction::Shrunk`]).
 
@@ -46,6 +46,13 @@ impl NodeFit {
 }
 
 /// How far the nodes' predictions follow what the queries teach.
+///
+/// ```
+/// use zhat::host::build::{Correction, Plan};
+///
+/// assert_eq!(Plan::default().correction, Correction::None);
+/// assert_eq!(Plan::TAUGHT.correction, Correction::Full);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Correction {
@@ -87,7 +94,7 @@ impl Learned {
 
 /// The queries, prepared to learn from.
 pub struct Lesson {
-    /// The queries with a one behind each, fold by fold.
+    /// The queries with a one after each, fold by fold.
     queries: Matrix,
     /// F(q) of each query.
     spreads: Vec<f32>,

@@ -10,6 +10,16 @@ use crate::math::Log2;
 use crate::model::{Budget, Model, Settings};
 
 /// One setting and what it reached.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// for trial in &built.trials {
+///     println!("{:?} with a cap of {}: {}", trial.plan, trial.budget.cap, trial.result.error);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The shape of the index.
@@ -23,6 +33,16 @@ pub struct Trial {
 }
 
 /// What a setting reached.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// if let Some(trial) = built.trials.first() {
+///     println!("error {}, recall {}, cost {}", trial.result.error, trial.result.recall, trial.result.cost());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TrialResult {
     /// Mean |Ẑ−Z|/Z.
@@ -43,6 +63,16 @@ pub struct TrialResult {
 }
 
 /// What a setting reached for classes that no query taught.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # use zhat::host::build::{Targets, build};
+/// let built = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?;
+/// for unseen in built.trials.iter().filter_map(|trial| trial.result.unseen) {
+///     println!("{} queries of classes that nothing taught: recall {}", unseen.queries, unseen.recall);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Unseen {
     /// How many queries.
@@ -53,14 +83,14 @@ pub struct Unseen {
     pub recall: f32,
 }
 
-/// What a missed best class weighs beside a relative error of one.
+/// What a missed best class weighs against a relative error of one.
 const MISS: f32 = 0.5;
-/// What classes that were not taught weigh beside all.
+/// What classes that were not taught weigh against all classes.
 const UNSEEN_SHARE: f32 = 0.25;
-/// So many queries of unseen classes are needed for half of that weight: few say little.
+/// The queries of unseen classes at which they have half of that weight: few say little.
 const UNSEEN_FEW: f32 = 20.0;
 
-/// What half the work weighs beside all of it.
+/// What half the work weighs against all of it.
 const HALF_WEIGHT: f32 = 0.3;
 
 impl TrialResult {
@@ -153,7 +183,7 @@ impl<'a> Judge<'a> {
         Ok(trials)
     }
 
-    /// A search to a cap of so much work, and one that stops earlier and goes on longer, for the same work in the mean.
+    /// A search to a cap of this much work, and one that stops earlier and goes on longer, for the same mean work.
     fn try_work(
         &self,
         asked: &Asked<'_>,

@@ -21,6 +21,13 @@ const Z95: f32 = 1.96;
 pub const TOP: usize = 10;
 
 /// An estimator of Z.
+///
+/// ```
+/// use zhat::host::evaluate::Method;
+///
+/// assert_eq!("mimps".parse(), Ok(Method::Mimps));
+/// assert!(Method::Mimps.is_random() && Method::Mimps.needs_index());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
@@ -83,7 +90,7 @@ impl Method {
         matches!(self, Self::Exact | Self::Moments | Self::Nmimps | Self::Mimps | Self::Mince)
     }
 
-    /// Whether the file has to have a tree for it.
+    /// Whether it needs a file with a tree.
     pub const fn needs_index(self) -> bool {
         matches!(self, Self::Moments | Self::MomentsAndSamples | Self::Nmimps | Self::Mimps | Self::Mince)
     }
@@ -117,7 +124,7 @@ pub struct Answer {
     pub intervals: heapless::Vec<(f32, f32), TOP>,
     /// Whether the query is like those of the calibration, where the model says so.
     pub familiar: Option<bool>,
-    /// What a probability is multiplied with for the ends of the 95 % interval of a sample mean.
+    /// The factors on a probability for the ends of the 95 % interval of a sample mean.
     pub sampled: Option<(f32, f32)>,
     /// Row-equivalents.
     pub work: u32,
@@ -165,7 +172,7 @@ impl Memory {
         }
     }
 
-    /// Takes the query that the next answers are for.
+    /// Sets the query of the next answers.
     ///
     /// # Errors
     /// [`Error`], if the model refuses it.
@@ -174,7 +181,7 @@ impl Memory {
     }
 }
 
-/// Rows that a query takes in the mean: the cap, or what was measured where searches stop before it. Methods that draw
+/// Rows that a query takes on average: the cap, or what was measured where searches stop before it. Methods that draw
 /// samples are given as many, so that all of them are compared at about the same work.
 fn typical_work(model: &Model<'_>, budget: &Budget) -> usize {
     let cap = budget.cap as usize;

@@ -1,8 +1,8 @@
 //! Every estimator against the exact answer, on given queries: the evidence before a model is used.
 //!
-//! Two truths are compared with. An estimator's own error is that against the exact Z of the same quantised model; end to
-//! end, against the float layer that the model was made from. Queries go through in blocks, so that memory does not
-//! grow with them beyond a number for each.
+//! There are two truths. An estimator's own error is measured against the exact Z of the same quantised model, the error end to
+//! end against the float layer that the model was made from. Queries are processed in blocks: memory grows by a few numbers for
+//! each of them.
 //!
 //! ```
 //! use zhat::host::build::{Targets, build};
@@ -50,13 +50,20 @@ use crate::{Error, Model};
 pub(crate) use tally::holds;
 use tally::{Case, Float, Mean, Tally};
 
-/// Queries that go through at a time.
+/// Queries of a block.
 const BLOCK: usize = 256;
 /// Queries that are timed, and how often.
 const TIMED: usize = 48;
 const ROUNDS: usize = 3;
 
 /// What to evaluate.
+///
+/// ```
+/// use zhat::host::evaluate::{Method, Options};
+///
+/// let options = Options { methods: vec![Method::Moments, Method::Mimps], timed: false, ..Options::default() };
+/// # assert_eq!(options.k, 5);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// The estimators.
@@ -90,6 +97,15 @@ impl Default for Options<'_> {
 }
 
 /// Why an evaluation failed.
+///
+/// ```
+/// use zhat::host::Matrix;
+/// use zhat::host::evaluate::{EvaluateError, Evaluation, Options};
+///
+/// let none = Matrix::new(Vec::new(), 3).expect("no rows of three");
+/// let error = Evaluation::run(&zhat::doc_example().model(), None, &none, &Options::default()).unwrap_err();
+/// assert_eq!(error, EvaluateError::NoQueries);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EvaluateError {
@@ -117,6 +133,20 @@ impl fmt::Display for EvaluateError {
 impl core::error::Error for EvaluateError {}
 
 /// A report and what plots are made of.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let model = file.model();
+///
+/// use zhat::host::evaluate::{Evaluation, Method, Options};
+///
+/// let options = Options { methods: vec![Method::Exact], timed: false, ..Options::default() };
+/// let report = Evaluation::run(&model, None, &queries, &options)?.report;
+/// assert!(report.of("exact").expect("asked for").err_mean < 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// The figures.
@@ -127,6 +157,21 @@ pub struct Evaluation {
 
 impl Evaluation {
     /// Asks all estimators about all queries.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(400, 8, 1);
+    /// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+    /// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+    /// # let model = file.model();
+    ///
+    /// use zhat::host::evaluate::{Evaluation, FloatLayer, Method, Options};
+    ///
+    /// let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+    /// let options = Options { methods: vec![Method::Exact], timed: false, ..Options::default() };
+    /// let report = Evaluation::run(&model, Some(float), &queries, &options)?.report;
+    /// assert!(report.of("exact").is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`EvaluateError`].
@@ -218,6 +263,10 @@ impl Evaluation {
 }
 
 /// The stored budget; for a file without one, all rows.
+///
+/// ```
+/// assert_eq!(zhat::host::evaluate::stored_budget(&zhat::doc_example().model()).cap, 4);
+/// ```
 pub fn stored_budget(model: &Model<'_>) -> Budget {
     let all = Budget { cap: model.classes() as u32, epsilon: 0.0, expand: 0 };
     model.settings().map_or(all, |settings| settings.budget)
@@ -284,8 +333,8 @@ fn ask_all(
         .collect()
 }
 
-/// Mean time of a query on one thread: of Exact, then of each method. Of a few rounds, all methods in turn, the best one
-/// counts for each query, so that what else the host does stays out of it.
+/// Mean time of a query on one thread: of Exact, then of each method. In each of a few rounds all methods take turns, and the
+/// fastest round counts for each query, so that other load on the host stays out of it.
 fn times(model: &Model<'_>, queries: &Matrix, methods: &[Method], budget: &Budget) -> Vec<Duration> {
     let step = queries.rows().div_ceil(TIMED).max(1);
     let sample: Vec<&[f32]> = queries.iter().step_by(step).collect();

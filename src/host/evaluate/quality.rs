@@ -8,6 +8,16 @@ use super::report::Quality;
 pub const BINS: usize = 15;
 
 /// Confidence and accuracy in bins of the best class's probability.
+///
+/// ```
+/// use zhat::host::evaluate::Reliability;
+///
+/// let mut reliability = Reliability::default();
+/// reliability.add(0.9, true, 0.9);
+/// reliability.add(0.9, false, 0.05);
+/// assert_eq!(reliability.quality().accuracy, 0.5);
+/// assert_eq!(reliability.points().len(), 1); // one bin
+/// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Reliability {
     /// Queries, summed confidence and hits of each bin.
@@ -16,7 +26,7 @@ pub struct Reliability {
 }
 
 impl Reliability {
-    /// Takes a query: p of its best class, whether that is the label, and p of the label.
+    /// Adds a query: p of its best class, whether that is the label, and p of the label.
     pub fn add(&mut self, confidence: f32, hit: bool, label_p: f32) {
         let confidence = confidence.clamp(0.0, 1.0);
         let bin = ((confidence * BINS as f32) as usize).min(BINS - 1);

@@ -1,17 +1,30 @@
-//! What an evaluation found, as it is printed and as `--json` writes it.
+//! The results of an evaluation, as they are printed and as `--json` writes them.
 
 use serde::Serialize;
 
 use crate::model::{FORMAT_VERSION, Model};
 
 /// An evaluation.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// assert!(report.of("exact").is_some() && report.of("moments").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The model that was asked.
     pub model: ModelSummary,
     /// What it was asked.
     pub data: Data,
-    /// With labels: how good the probabilities are that need no estimate.
+    /// With labels: the quality of the probabilities without an estimate.
     pub labels: Option<Labelled>,
     /// Each estimator's figures.
     pub estimators: Vec<EstimatorReport>,
@@ -25,6 +38,19 @@ impl Report {
 }
 
 /// The model in a few numbers.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// println!("{} classes, a cap of {}", report.model.classes, report.model.cap);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelSummary {
     /// The version of its format.
@@ -70,6 +96,19 @@ impl ModelSummary {
 }
 
 /// What was asked.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// println!("{} queries, mean p of the best class {}", report.data.queries, report.data.top_p_mean);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Data {
     /// N.
@@ -87,6 +126,20 @@ pub struct Data {
 }
 
 /// Probabilities against labels.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// let quality = report.labels.expect("labels").exact;
+/// println!("{} right, log-loss {}", quality.accuracy, quality.log_loss);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quality {
     /// The share of queries whose best class is the label.
@@ -98,6 +151,19 @@ pub struct Quality {
 }
 
 /// Probabilities against labels, of the layers themselves.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// assert!(report.labels.expect("labels").float.is_none()); // no float layer was given
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Labelled {
     /// The layer as it was given, at the model's temperature.
@@ -109,6 +175,20 @@ pub struct Labelled {
 }
 
 /// The figures of one estimator. Those that a method can't have are `null`.
+///
+/// ```
+/// # use zhat::host::evaluate::{Evaluation, Method, Options};
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+/// # let labels = vec![0; 20];
+/// # let methods = vec![Method::Exact];
+/// let options = Options { methods, labels: Some(&labels), timed: false, ..Options::default() };
+/// let report = Evaluation::run(&file.model(), None, &queries, &options)?.report;
+/// let exact = report.of("exact").expect("asked for");
+/// assert_eq!(exact.work_mean, 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct EstimatorReport {
     /// Its name; the default classifier's is "moments".
@@ -117,7 +197,7 @@ pub struct EstimatorReport {
     pub seeds: usize,
     /// Mean work as a share of N: dot products of length d, nodes included.
     pub work_mean: f32,
-    /// The work that 95 % of the queries keep to.
+    /// The work that 95 % of the queries stay within.
     pub work_p95: f32,
     /// The largest work.
     pub work_max: f32,
@@ -125,9 +205,9 @@ pub struct EstimatorReport {
     pub err_mean: f32,
     /// Its median.
     pub err_median: f32,
-    /// What 95 % of the queries keep to.
+    /// The error that 95 % of the queries stay below.
     pub err_p95: f32,
-    /// What 99 % of the queries keep to.
+    /// The error that 99 % of the queries stay below.
     pub err_p99: f32,
     /// Mean |Ẑ−Z|/Z, Z that of the given float layer.
     pub err_float_mean: Option<f32>,

@@ -1,14 +1,27 @@
 //! Whether a model was made from a layer: figures against another one say nothing.
 //!
-//! Rounding moves a score by a hundredth of what scores differ by, and it moves rows in directions that queries do not
-//! have. So a layer is another one if its scores and its rows are both far off. A model's biases make up for the rounding of
-//! its rows: if scores differ by more than the rows alone let them, the biases are others.
+//! Rounding moves a score by a hundredth of the spread of the scores, and it moves rows in directions that queries do not
+//! have. So a layer is a different one if both its scores and its rows are far off. A model's biases compensate for the rounding
+//! of its rows: if scores differ by more than the rows explain, the biases are different ones.
 
 use super::truth::{FloatLayer, QuantisedLayer, Rows};
 use crate::Model;
 use crate::host::{Matrix, linear};
 
-/// In what a layer differs from the one that a model was made from.
+/// How a layer differs from the one that a model was made from.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// use zhat::host::evaluate::{FloatLayer, Mismatch, mismatch};
+/// use zhat::host::{Layer, flat_model};
+///
+/// let file = flat_model(&layer.weights, &layer.biases)?;
+/// let other = Layer::generate(60, 8, 2);
+/// let other = FloatLayer { weights: &other.weights, biases: &other.biases, temperature: 1.0 };
+/// assert!(matches!(mismatch(&file.model(), other, &queries), Some(Mismatch::Weights(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mismatch {
     /// The weights: the length of their difference, as a share of theirs.
@@ -20,10 +33,10 @@ pub enum Mismatch {
 /// Queries and classes that are compared, at equal steps.
 const QUERIES: usize = 64;
 const CLASSES: usize = 4096;
-/// A difference of scores above this share of their spread, and above so many nats, is more than rounding.
+/// A difference of scores above this share of their spread, and above this many nats, is more than rounding.
 const SCORES: f64 = 0.1;
 const NATS: f64 = 0.05;
-/// A difference of scores above so many times that of the rows' part of them is one of the biases, less what floats are off.
+/// A difference of scores this many times that of their rows' part comes from the biases, beyond the rounding of floats.
 const BIASES: f64 = 2.0;
 const FLOATS: f64 = 2e-3;
 /// A difference of rows above this share of their length is more than rounding.
@@ -31,7 +44,20 @@ const ROWS: f64 = 0.25;
 /// A bias below this masks a class.
 const MASKED: f32 = -1000.0;
 
-/// What is different, if anything is that rounding does not explain. Sizes have to be the same.
+/// What differs by more than rounding explains, if anything does. Sizes have to be the same.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+/// # let queries = layer.queries(zhat::host::Kind::Classifier, 20, 2);
+/// use zhat::host::evaluate::{FloatLayer, Mismatch, mismatch};
+/// use zhat::host::{Layer, flat_model};
+///
+/// let file = flat_model(&layer.weights, &layer.biases)?;
+/// let other = Layer::generate(60, 8, 2);
+/// let other = FloatLayer { weights: &other.weights, biases: &other.biases, temperature: 1.0 };
+/// assert!(matches!(mismatch(&file.model(), other, &queries), Some(Mismatch::Weights(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mismatch(model: &Model<'_>, layer: FloatLayer<'_>, queries: &Matrix) -> Option<Mismatch> {
     let mut rows = Squares::default();
     let mut biases = Squares::default();

@@ -5,7 +5,7 @@ use super::quality::Reliability;
 use super::report::EstimatorReport;
 use super::truth::{Exact, FloatLayer, Rows};
 
-/// Errors above this are as good as infinite, and JSON has no infinity.
+/// Larger errors count as this: JSON has no infinity.
 const MOST_ERROR: f32 = 1e9;
 
 /// Scores of the integer kernel and of a float product are equal to a ten thousandth.
@@ -19,13 +19,13 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Takes a value.
+    /// Adds a value.
     pub fn add(&mut self, value: f32) {
         self.sum += f64::from(value);
         self.count += 1;
     }
 
-    /// The mean; `None` of nothing.
+    /// The mean; `None` without values.
     pub fn get(&self) -> Option<f32> {
         (self.count > 0).then(|| (self.sum / self.count as f64) as f32)
     }
@@ -97,7 +97,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing yet.
+    /// Without answers yet.
     pub fn new(method: Method, seeds: usize, k: usize, labelled: bool) -> Self {
         let none = Mean::default();
         Self {
@@ -120,7 +120,7 @@ impl Tally {
         }
     }
 
-    /// Takes an answer.
+    /// Adds an answer.
     pub fn add(&mut self, answer: &Answer, case: &Case<'_>) {
         let Case { exact, float, label, unseen, .. } = case;
         let error = |log_z: f32| (answer.log_z - log_z).exp_m1().abs().min(MOST_ERROR);
@@ -217,13 +217,12 @@ impl Tally {
     }
 }
 
-/// The value that this share of a sorted list does not exceed.
-/// Whether a probability is in an interval. Exact answers have one of no width: what a float product is off by is not a
-/// miss.
+/// Whether a probability is in an interval. Exact answers have one of no width: the rounding of a float product is not a miss.
 pub(crate) fn holds((low, high): (f32, f32), p: f32) -> bool {
     (low - 2e-5..=high + 2e-5).contains(&p)
 }
 
+/// The value that this share of a sorted list does not exceed.
 fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
     let at = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(at.clamp(1, sorted.len().max(1)) - 1).copied()

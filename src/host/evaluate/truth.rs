@@ -15,7 +15,7 @@ const ROWS: usize = 2048;
 /// Terms this far below the largest add less than N·e⁻⁴⁰.
 const NEGLIGIBLE: f32 = -40.0;
 
-/// Rows with biases, of which any block can be had as floats.
+/// Rows with biases, any block of which is available as floats.
 pub trait Rows: Sync {
     /// How many rows.
     fn count(&self) -> usize;
@@ -28,6 +28,15 @@ pub trait Rows: Sync {
 }
 
 /// The layer as it was given, at a temperature.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::evaluate::{FloatLayer, scores};
+///
+/// let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+/// assert_eq!(scores(&float, &[0.0; 8]), layer.biases);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FloatLayer<'a> {
     /// One row for each class.
@@ -120,6 +129,16 @@ impl Exact {
 }
 
 /// The exact answers to a block of queries, with the best `k` classes.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::evaluate::{FloatLayer, exact};
+///
+/// let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+/// let answers = exact(&float, &[0.0; 8], 8, 3);
+/// assert!(answers[0].top_p() > 1.0 / 60.0);
+/// ```
 pub fn exact(rows: &impl Rows, queries: &[f32], cols: usize, k: usize) -> Vec<Exact> {
     let starts: Vec<usize> = (0..rows.count()).step_by(ROWS).collect();
     let parts: Vec<Vec<Partial>> = starts.par_iter().map(|&first| partial(rows, queries, cols, k, first)).collect();
@@ -131,6 +150,15 @@ pub fn exact(rows: &impl Rows, queries: &[f32], cols: usize, k: usize) -> Vec<Ex
 }
 
 /// Every score of one query, in the order of the rows.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::evaluate::{FloatLayer, scores};
+///
+/// let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+/// assert_eq!(scores(&float, &[0.0; 8]).len(), 60);
+/// ```
 pub fn scores(rows: &impl Rows, query: &[f32]) -> Vec<f32> {
     let (mut weights, mut biases) = (Vec::new(), Vec::new());
     let mut scores = Vec::with_capacity(rows.count());
@@ -209,7 +237,7 @@ fn partial(rows: &impl Rows, queries: &[f32], cols: usize, k: usize, first: usiz
                 if below > NEGLIGIBLE {
                     part.sum += f64::from(below.exp());
                 }
-                // A masked class has no score to speak of.
+                // A masked class has no score.
                 if below > -1e3 {
                     part.scores += f64::from(score);
                     part.squares += f64::from(score) * f64::from(score);

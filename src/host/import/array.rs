@@ -81,7 +81,7 @@ impl Array {
             Values::Float(values) => values,
             Values::Int(values) => values.iter().map(|&value| value as f32).collect(),
         };
-        // A matrix of no rows is none.
+        // A matrix has at least one row.
         Matrix::new(data, rest.iter().product()).filter(|matrix| matrix.rows() == rows && rows > 0)
     }
 }

@@ -8,6 +8,12 @@ use super::protobuf::Broken;
 use crate::host::io::ReadError;
 
 /// A network that can't be used, and why. Displays as `net.onnx: ` and the [`Obstacle`].
+///
+/// ```
+/// let error = zhat::host::import::Onnx::open("no such file.onnx").unwrap_err();
+/// assert!(error.path().ends_with("no such file.onnx"));
+/// println!("{error}");
+/// ```
 #[derive(Debug)]
 pub struct ImportError {
     path: PathBuf,
@@ -30,17 +36,24 @@ impl ImportError {
     }
 }
 
-/// What stands in the way.
+/// Why it can't be used.
+///
+/// ```
+/// use zhat::host::import::{Obstacle, Onnx};
+///
+/// let error = Onnx::from_bytes("net.onnx", b"something else".to_vec()).unwrap_err();
+/// assert!(!matches!(error.obstacle(), Obstacle::Io(_)));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Obstacle {
     /// The system refused: no such file, no permission, a failing disk.
     Io(io::Error),
-    /// An extension that no reader is for; the text says what to do instead.
+    /// An unknown extension; the text says what to do instead.
     Kind(&'static str),
     /// The file is not what its extension says, or broken in the way the text says.
     Malformed(String),
-    /// Weights that are kept in another file, which can't be had: the text says why.
+    /// Weights in another file that can't be read: the text says why.
     External {
         /// The tensor.
         tensor: String,
@@ -53,7 +66,7 @@ pub enum Obstacle {
     NotLinear {
         /// The node at which the way back from the output ends.
         node: String,
-        /// Why it is none.
+        /// Why it is not one.
         why: String,
         /// Layers that could be meant.
         candidates: Vec<String>,

@@ -29,6 +29,12 @@ pub use tflite::Tflite;
 
 /// Reads the output layer of a network: the one that is named, or the one that its outputs come from.
 ///
+/// ```
+/// let layer = zhat::host::import::output_layer("models/import/gemm.onnx", None)?;
+/// println!("{}: {} classes", layer.taken, layer.weights.rows());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// If it can't be read, or it is not clear which layer is meant.
 pub fn output_layer(path: impl AsRef<Path>, name: Option<&str>) -> Result<OutputLayer, ImportError> {
@@ -43,7 +49,12 @@ pub fn output_layer(path: impl AsRef<Path>, name: Option<&str>) -> Result<Output
     }
 }
 
-/// Refuses files of other tools that hold weights in a way that is not read, with a word on what to do.
+/// Refuses formats of other tools that are not supported, and says what to do instead.
+///
+/// ```
+/// let refused = zhat::host::import::expect_no_pickle("model.pt".as_ref()).unwrap_err();
+/// println!("{refused}"); // what to do in Python
+/// ```
 ///
 /// # Errors
 /// For such a file.
@@ -60,7 +71,7 @@ pub fn expect_no_pickle(path: &Path) -> Result<(), ImportError> {
         }
         _ => return Ok(()),
     };
-    // What is not there is not the wrong kind of file.
+    // A missing file is not a file of the wrong kind.
     match std::fs::metadata(path) {
         Ok(_) => Err(ImportError::new(path, Obstacle::Kind(why))),
         Err(error) => Err(ImportError::new(path, error.into())),

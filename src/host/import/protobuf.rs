@@ -4,11 +4,11 @@
 //! that are there, so a broken or hostile file ends in [`Broken`]. A message within a message is only read where it is
 //! asked for: no recursion, and memory is what the reader of the fields keeps.
 
-/// The bytes are no message.
+/// The bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Broken;
 
-/// Bytes that are taken as a message.
+/// Bytes that are read as a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Message<'a>(pub &'a [u8]);
 
@@ -19,7 +19,7 @@ pub(super) struct Field<'a> {
     pub number: u64,
     /// What it holds.
     pub value: Value<'a>,
-    /// Its bytes with the tag, for whoever copies it.
+    /// Its bytes with the tag, to copy it.
     pub raw: &'a [u8],
 }
 

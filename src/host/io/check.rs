@@ -7,6 +7,14 @@ use crate::host::Matrix;
 
 /// Checks that a list of `len` values, from the file `other`, has one for each row of `matrix`.
 ///
+/// ```
+/// use zhat::host::{Matrix, io::expect_same_length};
+///
+/// let weights = Matrix::new(vec![0.0; 6], 3).expect("two rows");
+/// assert!(expect_same_length("W.npy", &weights, "b.npy", 2).is_ok());
+/// assert!(expect_same_length("W.npy", &weights, "b.npy", 3).is_err());
+/// ```
+///
 /// # Errors
 /// `weights.npy: 10000×64, but bias.npy has 9999 values`
 pub fn expect_same_length(
@@ -23,6 +31,13 @@ pub fn expect_same_length(
 
 /// Checks that rows of `matrix` and of `other` are of the same length, as queries and weights are.
 ///
+/// ```
+/// use zhat::host::{Matrix, io::expect_same_dimension};
+///
+/// let (weights, queries) = (Matrix::new(vec![0.0; 6], 3).unwrap(), Matrix::new(vec![0.0; 9], 3).unwrap());
+/// assert!(expect_same_dimension("W.npy", &weights, "q.npy", &queries).is_ok());
+/// ```
+///
 /// # Errors
 /// `queries.npy: 500×63, but weights.npy is 10000×64`
 pub fn expect_same_dimension(
@@ -38,6 +53,13 @@ pub fn expect_same_dimension(
 }
 
 /// Checks that every label is one of `classes` classes.
+///
+/// ```
+/// use zhat::host::io::expect_labels_in_range;
+///
+/// assert!(expect_labels_in_range("y.npy", &[0, 3], 4).is_ok());
+/// assert!(expect_labels_in_range("y.npy", &[0, 4], 4).is_err());
+/// ```
 ///
 /// # Errors
 /// `labels.npy: label 10000 at position 3, but there are 10000 classes`

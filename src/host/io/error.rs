@@ -5,6 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file that cannot be used, and why. Displays as `weights.npy: NaN at row 17, column 3`.
+///
+/// ```
+/// use zhat::host::io::{ReadOptions, read_matrix};
+///
+/// let error = read_matrix("no such file.npy", ReadOptions::default()).unwrap_err();
+/// assert!(error.path().ends_with("no such file.npy"));
+/// println!("{error}");
+/// ```
 #[derive(Debug)]
 pub struct ReadError {
     path: PathBuf,

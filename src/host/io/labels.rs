@@ -15,6 +15,15 @@ use super::vector::{expect_some, for_each_value, length};
 
 /// Reads classes: N, N×1 or 1×N integers of any width, none of them negative.
 ///
+/// ```
+/// # let file = std::env::temp_dir().join("zhat-labels.txt");
+/// # std::fs::write(&file, "3\n1\n")?;
+/// use zhat::host::io::{ReadOptions, read_labels};
+///
+/// assert_eq!(read_labels(&file, ReadOptions::default())?, [3, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`read_vector`](super::read_vector), for numbers that are not integers or are below 0.
 pub fn read_labels(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Vec<usize>, ReadError> {

@@ -14,6 +14,16 @@ pub(super) const ARCHIVE: Problem = Problem::Option("is an archive of arrays: np
 pub(super) const NO_TENSORS: Problem = Problem::Option("only a .safetensors file has tensors to name");
 
 /// A matrix, and names of its rows where the file has them.
+///
+/// ```
+/// # let file = std::env::temp_dir().join("zhat-named-matrix.vec");
+/// # std::fs::write(&file, "2 3\nthe 1 0 0\nof 0 1 0\n")?;
+/// use zhat::host::io::{ReadOptions, read_named_matrix};
+///
+/// let vectors = read_named_matrix(&file, ReadOptions::default())?;
+/// assert_eq!(vectors.names.as_deref(), Some(&["the".to_string(), "of".to_string()][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedMatrix {
     /// The values.
@@ -24,6 +34,14 @@ pub struct NamedMatrix {
 
 /// Reads a matrix of finite values. The [module](super) lists the formats.
 ///
+/// ```
+/// use zhat::host::io::{ReadOptions, read_matrix};
+///
+/// let weights = read_matrix("models/import/weights.npy", ReadOptions::default())?;
+/// println!("{} × {}", weights.rows(), weights.cols());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Whatever is wrong with the file: it holds another type or shape, is truncated or empty, has a
 /// value that is not a finite f32.
@@ -32,6 +50,14 @@ pub fn read_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<M
 }
 
 /// Reads a matrix as [`read_matrix`] does, with the names of its rows if the file has them.
+///
+/// ```
+/// use zhat::host::io::{ReadOptions, read_named_matrix};
+///
+/// let found = read_named_matrix("models/import/weights.npy", ReadOptions::default())?;
+/// assert!(found.names.is_none()); // an array of numbers has none
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`read_matrix`].
@@ -65,6 +91,14 @@ pub(super) fn read_as<R: BufRead + Seek>(
 
 /// Reads queries: a matrix as [`read_matrix`] does, or one query as a `.npy` of one dimension.
 ///
+/// ```
+/// use zhat::host::io::{ReadOptions, read_queries};
+///
+/// let queries = read_queries("models/import/weights.npy", ReadOptions::default())?;
+/// assert!(queries.rows() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`read_matrix`].
 pub fn read_queries(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Matrix, ReadError> {
@@ -82,6 +116,13 @@ pub fn read_queries(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<
 
 /// Reads a matrix that came without a name of its own, as from standard input: `.npy` if it starts as one, else CSV.
 /// `name` stands for the file in messages.
+///
+/// ```
+/// let bytes = std::fs::read("models/import/weights.npy")?;
+/// let weights = zhat::host::io::read_matrix_bytes("weights.npy", &bytes)?;
+/// assert!(weights.rows() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`read_matrix`].

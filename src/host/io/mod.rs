@@ -1,5 +1,5 @@
-//! Files in and out: weights, queries, biases, labels and names as people have them, model files as
-//! they should be left behind.
+//! Files in and out: weights, queries, biases, labels and names as people have them, model files written
+//! completely or not at all.
 //!
 //! | read by | extension | holds |
 //! |---|---|---|
@@ -66,13 +66,22 @@ pub use vector::read_vector;
 pub use write::{WriteError, expect_writable, write_atomically, write_atomically_with, write_npy};
 
 /// What to take from a file. The default takes all of it as it stands.
+///
+/// ```
+/// use zhat::host::io::{ReadOptions, read_matrix};
+///
+/// let columns_as_rows = ReadOptions { transpose: true, ..ReadOptions::default() };
+/// let weights = read_matrix("models/import/weights.npy", columns_as_rows)?;
+/// # assert!(weights.rows() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions<'a> {
     /// The tensor to read from a `.safetensors` file. Not needed if only one has a fitting shape.
     pub tensor: Option<&'a str>,
     /// Swap rows and columns of a matrix while reading: for weights stored d×N.
     pub transpose: bool,
-    /// Take only the first so many rows (of the result, if transposed) or values.
+    /// Take only this many rows from the start (of the result, if transposed) or values.
     pub limit: Option<usize>,
 }
 

@@ -9,6 +9,12 @@ use crate::model::ModelBuf;
 
 /// Reads and checks a model file.
 ///
+/// ```
+/// let file = zhat::host::io::read_model("models/next_word.zhat")?;
+/// assert_eq!(file.model().classes(), 8192);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// What is wrong with the file, by name.
 pub fn read_model(path: impl AsRef<Path>) -> Result<ModelBuf, ReadError> {

@@ -10,6 +10,12 @@ use super::vector::expect_some;
 /// Reads names in UTF-8, one per line. An empty line is an empty name, so that a name's line is its
 /// class; a newline after the last name is not a further one.
 ///
+/// ```
+/// let names = zhat::host::io::read_names("models/prompts.txt")?;
+/// assert!(!names.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// For a file that cannot be read, is empty, or has a line that is not UTF-8.
 pub fn read_names(path: impl AsRef<Path>) -> Result<Vec<String>, ReadError> {

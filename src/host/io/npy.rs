@@ -20,7 +20,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const LONGEST_HEADER: u32 = 10_000;
 /// `{'shape': (…)}` nests two deep, a structured type four.
 const DEEPEST_HEADER: usize = 4;
-/// No product of numbers of so many digits in all exceeds a u64.
+/// No product of numbers with this many digits in all exceeds a u64.
 const MOST_DIGITS: usize = 19;
 
 /// An opened `.npy` file, at its first value.

@@ -3,7 +3,7 @@
 use super::element::Accept;
 use super::error::{Position, Problem};
 
-/// Where a number stands: its line for who looks with an editor, its position for who computes.
+/// Where a number stands: its line for editors, its position for programs.
 pub(super) struct Place {
     pub line: u64,
     pub at: Position,

@@ -12,6 +12,12 @@ use super::npy::{Npy, value_error};
 use super::source::{extension, with_file};
 
 /// An array of any number of dimensions, in C order.
+///
+/// ```
+/// let tensor = zhat::host::io::read_tensor("models/import/activations.npy")?;
+/// assert!(!tensor.shape.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     /// Lengths of its axes.
@@ -31,6 +37,12 @@ pub enum TensorValues {
 }
 
 /// Reads a `.npy` file of floats, integers or truth values, with any number of dimensions.
+///
+/// ```
+/// let tensor = zhat::host::io::read_tensor("models/import/activations.npy")?;
+/// println!("{:?}", tensor.shape);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If it can't be read, is no such file, or holds something else, NaN, an infinity, or an integer of more than 32 bits.

@@ -16,6 +16,14 @@ use super::{delimited::for_each_row, npy::Npy, safetensors::Tensor};
 ///
 /// Values are finite or −∞, which masks a class.
 ///
+/// ```
+/// use zhat::host::io::{ReadOptions, read_vector};
+///
+/// let biases = read_vector("models/import/bias.npy", ReadOptions::default())?;
+/// assert!(!biases.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`read_matrix`](super::read_matrix), for another shape, NaN and +∞.
 pub fn read_vector(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Vec<f32>, ReadError> {

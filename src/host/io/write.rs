@@ -47,6 +47,13 @@ impl std::error::Error for WriteError {
 
 /// Writes `bytes` as the file `path`, replacing what is there in one step.
 ///
+/// ```
+/// let file = std::env::temp_dir().join("zhat-written");
+/// zhat::host::io::write_atomically(&file, b"all or nothing")?;
+/// assert_eq!(std::fs::read(&file)?, b"all or nothing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// If the directory is missing or not writable, the disk is full, or `path` is not a file.
 pub fn write_atomically(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteError> {
@@ -73,6 +80,16 @@ pub fn write_atomically_with(
 
 /// Writes `matrix` as a two-dimensional f32 `.npy` file in C order.
 ///
+/// ```
+/// use zhat::host::{Matrix, io};
+///
+/// let file = std::env::temp_dir().join("zhat-written.npy");
+/// let matrix = Matrix::new(vec![1.0, 2.0], 2).expect("a row");
+/// io::write_npy(&file, &matrix)?;
+/// assert_eq!(io::read_matrix(&file, io::ReadOptions::default())?, matrix);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`write_atomically`].
 pub fn write_npy(path: impl AsRef<Path>, matrix: &Matrix) -> Result<(), WriteError> {
@@ -88,6 +105,11 @@ pub fn write_npy(path: impl AsRef<Path>, matrix: &Matrix) -> Result<(), WriteErr
 }
 
 /// Checks that a file could be written here, and leaves everything as it is: for before a long computation.
+///
+/// ```
+/// assert!(zhat::host::io::expect_writable(std::env::temp_dir().join("zhat-written")).is_ok());
+/// assert!(zhat::host::io::expect_writable("/no/such/folder/file").is_err());
+/// ```
 ///
 /// # Errors
 /// As [`write_atomically`].

@@ -1,4 +1,4 @@
-//! Adam (Kingma & Ba 2015). Weight decay was tried and gained nothing before it cost much.
+//! Adam (Kingma & Ba 2015), without weight decay: small amounts gain nothing, and larger ones cost much.
 
 use rayon::prelude::*;
 

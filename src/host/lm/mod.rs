@@ -1,7 +1,7 @@
 //! A log-bilinear language model and its trainer: from text to an output layer with real queries.
 //!
 //! Text ([`read_text`]) gives a [`Vocabulary`] and [`Tokens`]; a [`Trainer`] makes a [`LogBilinear`]
-//! model of them by one of three [`Objective`]s; [`evaluate`] gives its exact perplexity; its rows,
+//! model of them by one of three [`Objective`]s; [`evaluate()`] gives its exact perplexity; its rows,
 //! bias and [`LogBilinear::queries`] are what an estimator of Z is tested on.
 //!
 //! ```

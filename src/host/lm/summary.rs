@@ -1,4 +1,4 @@
-//! What a training run came to, for whoever uses its model.
+//! The figures of a training run, for users of its model.
 
 use core::fmt;
 

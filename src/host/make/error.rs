@@ -6,6 +6,16 @@ use crate::host::BuildError;
 use crate::host::evaluate::EvaluateError;
 
 /// Why there is no model.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::make::{MakeError, Request, make};
+///
+/// let names = vec!["one".to_string()]; // of 60
+/// let request = Request { names: Some(&names), ..Request::new(&layer.weights, &layer.biases) };
+/// assert!(matches!(make(&request, &mut |_| {}), Err(MakeError::Length { found: 1, expected: 60, .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MakeError {

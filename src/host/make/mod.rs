@@ -25,6 +25,18 @@ const STEPS: usize = 15;
 
 /// What is being done, for whoever shows it, and which part of the whole time it is expected to take. What turns out to be
 /// needed on the way moves the shares.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::make::{Doing, Request, make};
+///
+/// let request = Request::new(&layer.weights, &layer.biases);
+/// let mut reported = false;
+/// make(&request, &mut |step| reported |= step.doing == Doing::Report)?;
+/// assert!(reported);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// What is done.
@@ -52,6 +64,17 @@ pub enum Doing {
 }
 
 /// A finished model.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::make::{Request, make};
+///
+/// let made = make(&Request::new(&layer.weights, &layer.biases), &mut |_| {})?;
+/// assert_eq!((made.model.model().classes(), made.temperature), (60, 1.0));
+/// assert!(made.index.is_err() && made.report.is_none()); // few rows, and no queries
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The file.
@@ -65,6 +88,19 @@ pub struct Made {
 }
 
 /// Makes a model.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(400, 8, 1);
+///
+/// use zhat::host::make::{Request, make};
+/// use zhat::host::{Kind, Matrix};
+///
+/// let queries = layer.queries(Kind::Classifier, 200, 2); // yours: inputs of the layer
+/// let request = Request { queries: Some(&queries), ..Request::new(&layer.weights, &layer.biases) };
+/// let made = make(&request, &mut |step| println!("{step:?}"))?;
+/// std::fs::write(std::env::temp_dir().join("model.zhat"), &*made.model)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`MakeError`].

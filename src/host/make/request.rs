@@ -3,7 +3,18 @@
 use crate::host::Matrix;
 use crate::host::build::{Plan, Targets};
 
-/// What a model is to be made of and for.
+/// What a model is made from, and what for.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::build::Targets;
+/// use zhat::host::make::Request;
+///
+/// let targets = Targets { work: 0.05, cap: 0.2, ..Targets::default() };
+/// let request = Request { targets, ..Request::new(&layer.weights, &layer.biases) };
+/// # assert!(request.queries.is_none());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// One row for each class.
@@ -32,6 +43,13 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// A request with default targets.
+    ///
+    /// ```
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    ///
+    /// let request = zhat::host::make::Request::new(&layer.weights, &layer.biases);
+    /// # assert!(request.queries.is_none());
+    /// ```
     pub fn new(weights: &'a Matrix, biases: &'a [f32]) -> Self {
         Self {
             weights,
@@ -50,6 +68,16 @@ impl<'a> Request<'a> {
 }
 
 /// Choices made by hand: `None` leaves them to the builder.
+///
+/// ```
+/// # let layer = zhat::host::Layer::generate(60, 8, 1);
+///
+/// use zhat::host::make::{Knobs, Request};
+///
+/// let knobs = Knobs { links: Some(0), ..Knobs::default() };
+/// let request = Request { knobs, ..Request::new(&layer.weights, &layer.biases) };
+/// # assert_eq!(request.knobs.links, Some(0));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Knobs {
     /// See [`Plan`].

@@ -8,7 +8,7 @@ pub fn today() -> String {
     date(seconds / 86_400)
 }
 
-/// The date so many days after 1 January 1970.
+/// The date this many days after 1 January 1970.
 fn date(mut days: u64) -> String {
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;

@@ -115,7 +115,7 @@ pub fn document(results: &Results) -> String {
         );
         section(&mut text, "Growth", &growth.date, &growth.command, &data, &growth.grid(), &growth.prose());
     }
-    // The last, because the picture is put behind the page.
+    // The last, because the picture is put after the page.
     if let Some(figure) = &results.figure1 {
         let data = format!(
             "{} vectors of {}, times {}. Frequent words are of the first 100, rare ones of the last tenth. The picture is \

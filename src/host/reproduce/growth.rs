@@ -27,7 +27,7 @@ const HALVINGS: usize = 12;
 pub struct Size {
     /// N.
     pub rows: usize,
-    /// Row-equivalents that the error takes, in the mean, for queries from all over its rows.
+    /// Mean row-equivalents that the error takes for queries from all over its rows.
     pub work: f64,
     /// The same for queries that are the same for every size.
     pub work_for_same: f64,
@@ -78,7 +78,7 @@ pub fn growth(
         let text = format!("sizes {sizes:?}: two or more are needed, each from {} to {all}", 2 * queries);
         return Err(ReproduceError::Setting(text));
     }
-    // The same for every size: it is the layer that grows, not how hard the questions are.
+    // The same for every size: the layer grows, not the difficulty of the queries.
     let least = sizes.iter().copied().min().unwrap_or(all);
     let asked = vectors.rows.reordered(&evenly(queries, least));
     let mut found = Vec::new();

@@ -79,7 +79,7 @@ impl Vectors {
         Matrix::new(data, cols).expect("whole rows")
     }
 
-    /// Vectors to tune on: the ones right behind queries.
+    /// Vectors to tune on: the ones right after queries.
     fn calibration(&self) -> Matrix {
         let step = self.queries.len().div_ceil(CALIBRATION);
         // Two queries are two rows apart at least.

@@ -1,4 +1,4 @@
-//! What a query may come as: the numbers that a network puts out.
+//! The types of a query: the numbers that networks output.
 
 use super::LARGEST;
 use crate::hint::keep_small;
@@ -39,7 +39,7 @@ impl Column for f32 {
 
     #[inline]
     fn rounded(self, factor: Self) -> i32 {
-        // Truncation behind eight more bits: every platform has it in one instruction.
+        // Truncation after eight more bits: every platform has it in one instruction.
         ((self * factor) as i32 + 128) >> 8
     }
 }

@@ -1,4 +1,4 @@
-//! A query in memory of the caller's: for models whose dimension is known at run time only.
+//! A query in the caller's memory: for models whose dimension is only known at run time.
 
 #![allow(unsafe_code)]
 
@@ -7,14 +7,19 @@ use core::ptr;
 use super::{Query, QueryBuffer};
 use crate::kernels::ROW_ALIGN;
 
-/// The words that a query of a model of dimension `dim` takes: [`Model::query_words`](crate::Model::query_words) where a
-/// program is compiled.
+/// The words that a query of a model of dimension `dim` takes: [`Model::query_words`](crate::Model::query_words) at compile
+/// time.
+///
+/// ```
+/// let memory = [0_u32; zhat::query_words(64)];
+/// assert_eq!(memory.len(), 36);
+/// ```
 pub const fn query_words(dim: usize) -> usize {
     (size_of::<QueryBuffer<0>>() + dim.next_multiple_of(ROW_ALIGN) * size_of::<i16>()) / size_of::<u32>()
 }
 
 impl Query {
-    /// Memory of `query_words(stride)` words as a query of so many columns, padding included, without a value; `None` if
+    /// Memory of `query_words(stride)` words as an empty query of `stride` columns, padding included; `None` if
     /// there are fewer.
     pub(crate) fn of_stride(words: &mut [u32], stride: usize) -> Option<&mut Self> {
         let words = words.get_mut(..query_words(stride))?;

@@ -7,7 +7,7 @@ use super::graph::{Graph, Node};
 use crate::host::import::array::{Array, Values};
 use crate::host::import::error::Obstacle;
 
-/// More operators than an exporter puts behind one tensor: what is hostile ends here.
+/// More operators than an exporter puts after one tensor: stops hostile files.
 const DEEPEST: usize = 16;
 
 impl Graph<'_> {

@@ -8,7 +8,7 @@ use super::tensor::Tensor;
 use crate::host::import::error::Obstacle;
 use crate::host::import::protobuf::{Broken, Message, Value};
 
-/// More nodes or tensors than any network has: what a file of nothing but empty ones may make us keep is bounded.
+/// More nodes or tensors than any network has: bounds the memory that a hostile file can claim.
 const MOST: usize = 1 << 20;
 
 /// The network.

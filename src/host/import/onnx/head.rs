@@ -1,7 +1,7 @@
 //! From an output back to the layer that makes its scores.
 //!
 //! What is passed on the way falls into three kinds: what a softmax or a choice is made of (ignored: zhat does that
-//! itself), what only moves values about (ignored), and constants that are added to or multiplied with the scores (taken
+//! itself), what only rearranges values (ignored), and constants that are added to or multiplied with the scores (taken
 //! into rows and biases). Anything else ends the search: the output does not come from a linear layer.
 
 use super::graph::{Graph, Node};
@@ -10,7 +10,7 @@ use crate::host::import::error::Obstacle;
 
 /// Operators that make probabilities, or choose by them.
 const CHOICES: [&str; 5] = ["Softmax", "LogSoftmax", "ArgMax", "TopK", "Hardmax"];
-/// Operators that move values about, or round them.
+/// Operators that only rearrange or round values.
 const MOVES: [&str; 11] = [
     "Identity",
     "Cast",
@@ -37,7 +37,7 @@ pub(in crate::host::import) struct Head<'a> {
     pub scores: Option<&'a str>,
     /// Constants that the layer's scores go through, in that order.
     pub affine: Vec<Affine<'a>>,
-    /// The nodes behind the scores that do more than move values, from the layer to the output.
+    /// The nodes after the scores that do more than move values, from the layer to the output.
     pub behind: Vec<usize>,
     /// What the output holds.
     pub kind: Kind,
@@ -64,7 +64,7 @@ pub(in crate::host::import) enum Kind {
 }
 
 impl<'a> Graph<'a> {
-    /// The output layer: the one that is named, or the one that all outputs come from that come from any.
+    /// The output layer: the one that is named, or the one that every output with a layer comes from.
     pub fn head(&self, name: Option<&str>) -> Result<Head<'a>, Obstacle> {
         if let Some(name) = name {
             return self.named(name);
@@ -90,7 +90,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The layer of this name, with what of its bias stands behind it.
+    /// The layer of this name, with the part of its bias that is added after it.
     fn named(&self, name: &str) -> Result<Head<'a>, Obstacle> {
         let by_name = self.nodes.iter().position(|node| node.name == name);
         let Some(start) = by_name.or_else(|| self.maker_index(name)) else {
@@ -134,7 +134,7 @@ impl<'a> Graph<'a> {
                 affine.extend(step);
                 Some(scores)
             } else if let Some(source) = self.written_out(node) {
-                // A maximum that is taken off first is a part of a softmax that was seen already.
+                // Subtracting the maximum first is a part of a softmax that was seen already.
                 if node.op == "Div" {
                     kind = Kind::Probabilities;
                 }
@@ -156,7 +156,7 @@ impl<'a> Graph<'a> {
             } else if MOVES.contains(&node.op) && input.is_some_and(|input| !self.is_constant(input)) {
                 if !matches!(node.op, "Identity" | "Cast" | "Dropout") {
                     same_layout &= matches!(node.op, "QuantizeLinear" | "DequantizeLinear");
-                    // Constants behind a change of the layout are added to the same classes, but no value has the
+                    // Constants after a change of the layout are added to the same classes, but no value has the
                     // query's layout then.
                     scores = input.filter(|_| affine.is_empty());
                 }
@@ -215,7 +215,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The node that makes a value, behind those that only move it about. A maximum with a constant counts as such.
+    /// The node that makes a value, after those that only rearrange it. A maximum with a constant counts as such.
     fn behind_moves(&self, value: &str) -> Option<&Node<'a>> {
         let mut node = self.maker(value)?;
         for _ in 0..8 {

@@ -105,7 +105,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// A product of integers whose query is quantised as it comes: the scales are multiplied in behind it, as
+    /// A product of integers whose query is quantised as it comes: the scales are multiplied in after it, as
     /// `Cast`, then `Mul` by the product of the query's and the weights' scale.
     fn dynamic(&self, index: usize) -> Result<Linear<'a>, String> {
         let node = &self.nodes[index];

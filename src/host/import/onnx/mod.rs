@@ -22,6 +22,15 @@ use super::error::{ImportError, Obstacle};
 use super::layer::OutputLayer;
 
 /// An ONNX file in memory.
+///
+/// ```
+/// use zhat::host::import::Onnx;
+///
+/// let network = Onnx::open("models/import/gemm.onnx")?;
+/// let layer = network.layer(None)?;
+/// println!("{} classes of {} columns", layer.weights.rows(), layer.weights.cols());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Onnx {
     path: PathBuf,
@@ -31,8 +40,14 @@ pub struct Onnx {
 impl Onnx {
     /// Reads a file.
     ///
+    /// ```
+    /// let network = zhat::host::import::Onnx::open("models/import/gemm.onnx")?;
+    /// assert!(network.layer(None).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
-    /// If it can't be read, or is no network.
+    /// If it can't be read, or is not a network.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ImportError> {
         let path = path.as_ref();
         let bytes = super::read(path)?;
@@ -41,8 +56,14 @@ impl Onnx {
 
     /// Takes the bytes of a file; `path` is for messages, and its folder for weights that are kept beside it.
     ///
+    /// ```
+    /// let bytes = std::fs::read("models/import/gemm.onnx")?;
+    /// assert!(zhat::host::import::Onnx::from_bytes("gemm.onnx", bytes).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
-    /// If they are no network.
+    /// If they are not a network.
     pub fn from_bytes(path: impl AsRef<Path>, bytes: Vec<u8>) -> Result<Self, ImportError> {
         let onnx = Self { path: path.as_ref().to_owned(), bytes };
         onnx.graph()?;
@@ -50,11 +71,23 @@ impl Onnx {
     }
 
     /// The file, as it was named by the caller.
+    ///
+    /// ```
+    /// let network = zhat::host::import::Onnx::open("models/import/gemm.onnx")?;
+    /// assert!(network.path().ends_with("gemm.onnx"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The output layer: the one that is named, or the one that the outputs come from.
+    ///
+    /// ```
+    /// let network = zhat::host::import::Onnx::open("models/import/gemm.onnx")?;
+    /// assert!(network.layer(Some("no such layer")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is none, or several could be meant; if its weights can't be read.
@@ -64,6 +97,13 @@ impl Onnx {
     }
 
     /// The network without its output layer: a file whose output is the layer's query.
+    ///
+    /// ```
+    /// let network = zhat::host::import::Onnx::open("models/import/gemm.onnx")?;
+    /// let split = network.split(None)?;
+    /// std::fs::write(std::env::temp_dir().join("body.onnx"), &split.bytes)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Onnx::layer`].

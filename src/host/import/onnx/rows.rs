@@ -1,4 +1,4 @@
-//! The layer's numbers: constants behind the layer are taken into rows and biases.
+//! The layer's numbers: constants after the layer are taken into rows and biases.
 
 use std::path::Path;
 
@@ -74,7 +74,7 @@ impl<'a> Graph<'a> {
         Ok(OutputLayer { weights, biases, input: self.input_scale(head, folder), taken: self.taken(head) })
     }
 
-    /// How int8 queries are to be read, if the network has them as such.
+    /// How to read int8 queries, if the network has them.
     fn input_scale(&self, head: &Head<'a>, folder: &Path) -> Option<InputScale> {
         let node = self.maker(head.layer.query).filter(|node| node.op == "DequantizeLinear")?;
         let read = |index: usize| node.input(index).and_then(|value| self.constant(value, folder).ok());

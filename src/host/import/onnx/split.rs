@@ -14,7 +14,7 @@ use crate::host::import::protobuf::{Broken, Message, put_bytes, put_int};
 /// The number of f32 in onnx.proto.
 const FLOAT: i64 = 1;
 
-/// A value that is to be an output. Tools want to know its shape, as far as it can be told.
+/// A value that becomes an output. Tools want its shape, as far as it is known.
 pub(in crate::host::import) struct Output<'a> {
     pub name: &'a str,
     pub shape: Option<Vec<Option<usize>>>,

@@ -82,7 +82,7 @@ impl<'a> Tensor<'a> {
         let Some(external) = &self.external else { return Ok(Vec::new()) };
         let fail = |why: String| Obstacle::External { tensor: self.name.into(), file: external.file.into(), why };
         let path = Path::new(external.file);
-        // A network may have come from anywhere: it names files of its own folder, or none.
+        // A network may come from anywhere: it may only name files of its own folder.
         if external.file.is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(fail("not a file in the network's folder".into()));
         }
@@ -158,7 +158,7 @@ impl<'a> Tensor<'a> {
         })
     }
 
-    /// Values as a list of numbers: an encoding that the format has beside bytes.
+    /// Values as a list of numbers: the format's other encoding.
     fn listed(&self) -> Result<Values, Obstacle> {
         let (mut floats, mut ints) = (Vec::new(), Vec::new());
         self.size()?;

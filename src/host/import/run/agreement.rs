@@ -8,7 +8,7 @@ use crate::host::measure::{exact_predictions, predictions};
 use crate::math::Log2;
 use crate::{Model, Ranked};
 
-/// How well a model answers as the network does that its layer is from.
+/// How well a model agrees with the network that its layer comes from.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Agreement {
@@ -70,7 +70,7 @@ impl Agreement {
         }
         .map_err(|error| EvaluateError::Query(self.queries, error))?;
         for (answer, p) in answers.iter().zip(truth.iter()) {
-            // A budget of next to nothing may not reach any row.
+            // A tiny budget may not reach any row.
             let none = Ranked { class: 0, score: Log2::MIN, p: 0.0 };
             let best = answer.top.first().copied().unwrap_or(none);
             let (class, most) = p

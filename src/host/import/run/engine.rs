@@ -14,7 +14,7 @@ pub(super) struct Engine {
     outputs: Vec<NodeId>,
 }
 
-/// Floats that came out.
+/// Floats that the network gave.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
     pub shape: Vec<usize>,
@@ -55,7 +55,7 @@ fn output(value: Value) -> Result<Output, Obstacle> {
     }
 }
 
-/// The engine is made for networks that are well: what it panics about in others is an error here.
+/// The engine expects well-formed networks: its panics are errors here.
 fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, Obstacle> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result.map_err(Obstacle::Engine),

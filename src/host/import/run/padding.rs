@@ -8,7 +8,7 @@ use super::feed::Batch;
 use crate::host::import::onnx::Input;
 use crate::host::io::{Tensor, TensorValues};
 
-/// For each step of each example, whether it is to be kept; all of them where nothing can be told.
+/// For each step of each example, whether to keep it; all of them where nothing is known.
 pub(super) fn kept(inputs: &[Input<'_>], tensors: &Batch, examples: usize, steps: usize) -> Vec<bool> {
     let mask = inputs
         .iter()

@@ -72,7 +72,7 @@ pub(super) struct Tensor<'a> {
 
 impl<'a> Graph<'a> {
     pub fn parse(file: &'a [u8]) -> Option<Self> {
-        // The kind of file stands behind the first offset.
+        // The kind of file stands after the first offset.
         let model = Table::root(file).filter(|_| file.get(4..8) == Some(b"TFL3"))?;
         let graph = model.vector::<4>(2)?.table(0)?;
         Some(Self {

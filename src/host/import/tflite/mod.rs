@@ -16,20 +16,26 @@ use super::layer::OutputLayer;
 use crate::model::InputScale;
 use graph::{ADD, CONV_2D, DEQUANTIZE, FULLY_CONNECTED, Graph, Operator};
 
-/// Operators behind the layer that make probabilities or choose by them: `SOFTMAX`, `LOG_SOFTMAX`, `ARG_MAX`, `TOPK_V2`.
+/// Operators after the layer that make probabilities or choose by them: `SOFTMAX`, `LOG_SOFTMAX`, `ARG_MAX`, `TOPK_V2`.
 const CHOICES: [u32; 4] = [25, 50, 56, 48];
-/// Operators that move values about or round them: `DEQUANTIZE`, `RESHAPE`, `TRANSPOSE`, `SQUEEZE`, `CAST`,
+/// Operators that only rearrange or round values: `DEQUANTIZE`, `RESHAPE`, `TRANSPOSE`, `SQUEEZE`, `CAST`,
 /// `EXPAND_DIMS`, `QUANTIZE`.
 const MOVES: [u32; 7] = [DEQUANTIZE, 22, 39, 43, 53, 70, 114];
 
 /// A .tflite file in memory.
+///
+/// ```
+/// let network = zhat::host::import::Tflite::open("models/import/int8.tflite")?;
+/// assert!(network.layer(None)?.input.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tflite {
     path: PathBuf,
     bytes: Vec<u8>,
 }
 
-/// The output layer: the operator, constants that are added behind it, and what is ignored.
+/// The output layer: the operator, constants that are added after it, and what is ignored.
 struct Head<'a> {
     layer: Operator<'a>,
     added: Vec<i32>,
@@ -39,6 +45,12 @@ struct Head<'a> {
 impl Tflite {
     /// Reads a file.
     ///
+    /// ```
+    /// let network = zhat::host::import::Tflite::open("models/import/float.tflite")?;
+    /// assert!(network.layer(None)?.input.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If it can't be read, or is no network.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ImportError> {
@@ -47,6 +59,12 @@ impl Tflite {
     }
 
     /// Takes the bytes of a file; `path` is for messages.
+    ///
+    /// ```
+    /// let bytes = std::fs::read("models/import/float.tflite")?;
+    /// assert!(zhat::host::import::Tflite::from_bytes("float.tflite", bytes).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If they are no network.
@@ -62,6 +80,12 @@ impl Tflite {
     }
 
     /// The output layer: the one whose output is called `name`, or the one that the network's outputs come from.
+    ///
+    /// ```
+    /// let network = zhat::host::import::Tflite::open("models/import/float.tflite")?;
+    /// println!("{}", network.layer(None)?.taken);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is none, or several could be meant; if its weights can't be read.
