@@ -135,7 +135,10 @@ impl<const K: usize> Prediction<K> {
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+    /// # use zhat::language::Context;
+    /// # let context = Context::from_bytes(zhat::doc_file("models/next_word.context"), 64)?;
+    /// # let words = Context::words::<9>(model.names().expect("words"), "of the united")?;
+    /// # let query = zhat::QueryBuffer::<64>::new(&model, &context.query::<64, 128>(&model, &words)?)?;
     /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 724])?;
     /// let (low, high) = answer.interval(0).expect("a familiar query");
     /// assert!(low < answer.top[0].p && answer.top[0].p < high);
@@ -156,7 +159,10 @@ impl<const K: usize> Prediction<K> {
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+    /// # use zhat::language::Context;
+    /// # let context = Context::from_bytes(zhat::doc_file("models/next_word.context"), 64)?;
+    /// # let words = Context::words::<9>(model.names().expect("words"), "of the united")?;
+    /// # let query = zhat::QueryBuffer::<64>::new(&model, &context.query::<64, 128>(&model, &words)?)?;
     /// let classifier = zhat::Classifier::new(model)?;
     /// let answer = classifier.classify::<1>(&query, &mut [0; 724])?;
     /// assert_eq!(answer.is_familiar(), Some(true));
