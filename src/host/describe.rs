@@ -109,6 +109,12 @@ pub struct Range {
 }
 
 /// See [`InputScale`](crate::model::InputScale).
+///
+/// ```
+/// let description = zhat::host::describe::Description::of(&zhat::host::io::read_model("models/import/int8_head.zhat")?.model());
+/// assert!(description.input.is_some_and(|input| input.scale > 0.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct InputFigures {
     /// What an activation, less the zero point, is multiplied with.

@@ -55,6 +55,13 @@ pub struct Trust {
 }
 
 /// What was measured about answers of one kind.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+/// let trust = model.trust().expect("measured on enough queries");
+/// assert!(trust.exact.margins[0] > 0.0 && trust.estimated.margins[0] > 0.0);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]

@@ -71,6 +71,12 @@ pub struct Stage {
 }
 
 /// What is done in a stage.
+///
+/// ```
+/// use zhat::host::build::Task;
+///
+/// assert_ne!(Task::Try(1, 8), Task::Try(2, 8));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Task {

@@ -186,6 +186,18 @@ impl Evaluation {
 
     /// The same; `progress` is told which part of the time the next block of queries takes: from which share to which.
     ///
+    /// ```
+    /// # use zhat::host::evaluate::{Evaluation, Method, Options};
+    /// # let layer = zhat::host::Layer::generate(60, 8, 1);
+    /// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
+    /// # let queries = layer.queries(zhat::host::Kind::LanguageModel, 10, 2);
+    /// let options = Options { methods: vec![Method::Exact], timed: false, ..Options::default() };
+    /// let mut last = 0.0;
+    /// Evaluation::watched(&file.model(), None, &queries, &options, &mut |_, to| last = to)?;
+    /// assert!(last > 0.9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`EvaluateError`].
     pub fn watched(

@@ -48,6 +48,14 @@ pub struct Step {
 }
 
 /// What is done in a step.
+///
+/// ```
+/// use zhat::host::build::Task;
+/// use zhat::host::make::Doing;
+///
+/// let is_fitting = |doing| matches!(doing, Doing::Smaller(..));
+/// assert!(!is_fitting(Doing::Build(Task::Finish)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Doing {
