@@ -5,12 +5,13 @@
 use heapless::Vec;
 use heapless::vec::VecView;
 
+use super::best_heap::BestHeap;
 use super::sort;
 use crate::Error;
 use crate::math::LogSum;
 use crate::model::{Budget, Model};
 use crate::rows::Query;
-use crate::search::{Buffers, Candidate, Top, Work, best_first};
+use crate::search::{Buffers, Candidate, Work, best_first};
 
 /// The rows of a head: their scores, best first, and which they are.
 #[derive(Clone, Copy, Debug)]
@@ -103,12 +104,14 @@ pub(crate) fn retrieve_into<'h>(
     let tree = model.tree().ok_or(Error::NoIndex)?;
     budget.check(tree.least_cap())?;
     let buffers = Buffers::new(scratch, model, tree)?;
-    let found = best_first(model, tree, query, budget, buffers, &mut Top::new(candidates));
+    let mut best = BestHeap::new(candidates);
+    let found = best_first(model, tree, query, budget, buffers, &mut best);
+    best.finish();
     rows.clear();
     for candidate in candidates.iter() {
         // A row for each candidate: the two lists have the same capacity, and a candidate's class is a class.
         let _ = rows.push(model.row_of_class(candidate.class as usize).unwrap_or(0) as u32);
     }
-    sort::ascending(rows);
+    sort::sort(rows, |a, b| a < b);
     Ok(Head::new(candidates, rows, found.work))
 }

@@ -18,6 +18,7 @@
 //! A head is [`retrieve`]d from the tree, or, to see what an estimator is worth apart from the index, an
 //! `OracleHead`.
 
+mod best_heap;
 mod deviation;
 pub(crate) mod draw;
 mod estimate;
@@ -49,6 +50,8 @@ pub use fmbe::fmbe;
 pub use head::{Head, HeadBuffer, retrieve};
 pub use mimps::mimps;
 pub use mince::mince;
+#[doc(hidden)]
+pub use mince::mince_by_newton;
 pub use moments::moments;
 pub use nmimps::nmimps;
 #[cfg(feature = "std")]
