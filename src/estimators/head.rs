@@ -17,7 +17,7 @@ use crate::search::{Buffers, Candidate, Work, best_first};
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     candidates: &'a [Candidate],
-    /// In ascending order.
+    /// Those that are no part of the tail, in ascending order.
     rows: &'a [u32],
     work: Work,
 }
@@ -42,7 +42,7 @@ impl<'a> Head<'a> {
         self.work
     }
 
-    /// Which rows they are, in ascending order.
+    /// Which rows are no part of the tail, in ascending order: those of the head.
     pub(super) fn rows(&self) -> &'a [u32] {
         self.rows
     }

@@ -89,7 +89,7 @@ fn with_step(
 ) -> Result<Estimate, Error> {
     query.check(model)?;
     let data = head.candidates();
-    let others = model.classes().saturating_sub(data.len());
+    let others = model.classes().saturating_sub(head.rows().len());
     let samples = samples.min(others);
     if data.is_empty() {
         let estimate = uniform(model, query, samples, rng, marks)?;

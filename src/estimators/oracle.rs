@@ -13,7 +13,7 @@ use crate::search::{Candidate, Work};
 /// Rows that a retrieval misses; the next best take their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetrievalError {
-    /// SumsOnly is missed.
+    /// Nothing is missed.
     None,
     /// The best row is missed.
     First,
@@ -83,12 +83,22 @@ impl Oracle {
         self.best.first().map(|&(candidate, _)| candidate)
     }
 
-    /// The best `k` rows, but for those that `error` misses; all that were kept if `k` is above that.
+    /// The best `k` rows, but for those that `error` misses; all that were kept if `k` is above that. What is missed is one of the
+    /// other rows, and a sample may meet it.
     pub fn head(&self, k: usize, error: RetrievalError) -> OracleHead {
         let kept = self.best.iter().enumerate().filter(|&(rank, _)| !error.misses(rank)).map(|(_, &both)| both).take(k);
         let (candidates, mut rows): (Vec<_>, Vec<_>) = kept.unzip();
         rows.sort_unstable();
         OracleHead { candidates, rows, stride: self.stride }
+    }
+
+    /// The same, but what is missed is gone for good: no sample meets it either.
+    pub fn head_without_missed(&self, k: usize, error: RetrievalError) -> OracleHead {
+        let mut head = self.head(k, error);
+        let missed = self.best.iter().enumerate().filter(|&(rank, _)| error.misses(rank));
+        head.rows.extend(missed.map(|(_, &(_, row))| row));
+        head.rows.sort_unstable();
+        head
     }
 }
 
@@ -96,6 +106,7 @@ impl Oracle {
 #[derive(Clone, Debug)]
 pub struct OracleHead {
     candidates: Vec<Candidate>,
+    /// Those that no sample may be, in ascending order.
     rows: Vec<u32>,
     stride: usize,
 }
@@ -111,6 +122,6 @@ impl OracleHead {
 
     /// As the estimators take it.
     pub fn head(&self) -> Head<'_> {
-        Head::new(&self.candidates, &self.rows, Work::of(self.rows.len(), 0, self.stride))
+        Head::new(&self.candidates, &self.rows, Work::of(self.candidates.len(), 0, self.stride))
     }
 }

@@ -14,7 +14,7 @@
 
 mod assemble;
 mod bounds;
-mod hierarchy;
+pub(super) mod hierarchy;
 mod index;
 mod kmeans;
 mod links;
