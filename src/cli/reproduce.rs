@@ -184,7 +184,7 @@ struct Scale {
 struct Variants {
     /// Features of the other kinds of FMBE; 0 leaves them out
     #[arg(long = "variants", value_name = "COUNT", default_value_t = 2000)]
-    features: u32,
+    variants: u32,
 }
 
 #[derive(Args)]
@@ -228,7 +228,7 @@ impl Reproduce {
                 expect_writable(&page)?;
                 let session = common.session(&store, &progress)?;
                 let fit = session.fit()?;
-                let tables = [Which::One { fmbe, variants: variants.features }, Which::Two { fmbe }, Which::Three];
+                let tables = [Which::One { fmbe, variants: variants.variants }, Which::Two { fmbe }, Which::Three];
                 for scale in [EASY].into_iter().chain(fit.best().map(|best| best.scale)) {
                     session.tables(scale, &tables)?;
                     session.figure(scale, None)?;
@@ -246,7 +246,7 @@ impl Reproduce {
                 print(&format!("scale {best}\n"))
             }
             What::Table1 { common, scale, store, fmbe, variants } => {
-                common.table(Which::One { fmbe, variants: variants.features }, scale, store, &progress)
+                common.table(Which::One { fmbe, variants: variants.variants }, scale, store, &progress)
             }
             What::Table2 { common, scale, store, fmbe } => common.table(Which::Two { fmbe }, scale, store, &progress),
             What::Table3 { common, scale, store } => common.table(Which::Three, scale, store, &progress),

@@ -4,7 +4,8 @@
 //! Ẑ = Σ_{i ∈ S_k(q)} exp(u_i)
 //! ```
 //!
-//! "Naive" MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015). Never above Z, and
+//! "Naive" MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.1, as it is there; the
+//! rows are those that the index finds, not always the true best. Never above Z, and
 //! short of it by the whole tail: right for classifiers so confident that the tail is nothing. Costs the retrieval.
 
 use super::{Estimate, Head};

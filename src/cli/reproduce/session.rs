@@ -17,7 +17,7 @@ use crate::cli::inputs::name;
 use crate::cli::progress::Progress;
 
 /// Queries that scales are compared on.
-const FIT_QUERIES: usize = 500;
+const FIT_QUERIES: usize = 2000;
 
 /// What all experiments on vectors have in common.
 pub struct Session<'a> {
