@@ -121,8 +121,8 @@ impl Figure1 {
             let of: Vec<f64> = self.curves.iter().filter(|curve| curve.frequent == frequent).map(of).collect();
             super::tally::mean(&of)
         };
-        let (classes, norm): (fn(&Curve) -> f64, fn(&Curve) -> f64) =
-            (|curve| curve.for_most as f64, |curve| curve.norm);
+        let classes = |curve: &Curve| curve.for_most as f64;
+        let norm = |curve: &Curve| curve.norm;
         vec![format!(
             "80 % of Z takes {:.0} classes for the frequent words and {:.0} for the rare ones, in the mean; their vectors have \
              norms of {:.1} and {:.1}.",

@@ -61,8 +61,14 @@ pub fn all(model: &Model<'_>, checks: usize, work: u32) -> Vec<Asked> {
     for retrieval in [Retrieval::KMeansTree { checks }, Retrieval::Ours { cap: work.max(least as u32) }] {
         asked.extend(HEADS.into_iter().flat_map(|k| SAMPLES.map(|l| Asked::Mimps { k, l, retrieval })));
     }
-    asked.extend(SHARES.map(|share| Asked::Moments { cap: cap(share, least) }));
-    asked.extend(SHARES.map(|share| Asked::MomentsAndSamples { cap: cap(share, 2 * least) }));
+    // Shares that the tree does not allow are one and the same.
+    let caps = |least: usize| {
+        let mut caps = SHARES.map(|share| cap(share, least)).to_vec();
+        caps.dedup();
+        caps
+    };
+    asked.extend(caps(least).into_iter().map(|cap| Asked::Moments { cap }));
+    asked.extend(caps(2 * least).into_iter().map(|cap| Asked::MomentsAndSamples { cap }));
     asked
 }
 
@@ -101,8 +107,8 @@ impl<'a> Indices<'a> {
             Retrieval::Ours { cap } => {
                 let budget = Budget { cap, ..budget };
                 match k {
-                    ..=10 => self.with_own_head::<10, T>(&budget, then),
-                    ..=50 => self.with_own_head::<50, T>(&budget, then),
+                    0..=10 => self.with_own_head::<10, T>(&budget, then),
+                    11..=50 => self.with_own_head::<50, T>(&budget, then),
                     _ => self.with_own_head::<100, T>(&budget, then),
                 }
             }
