@@ -253,7 +253,7 @@ impl Reproduce {
             What::Figure1 { from, scale, store, plot } => {
                 expect_apart(given("--plot", plot), from.file())?;
                 expect_plot(plot.as_ref())?;
-                store.expect("figure1", &from.file())?;
+                store.expect(&format!("figure1-{}", scale.of), &from.file())?;
                 progress.message("reading");
                 let session = Session { from, named: from.read()?, queries: 1, seeds: 1, store, progress: &progress };
                 session.figure(scale.of, plot.as_ref())
@@ -281,15 +281,16 @@ impl Reproduce {
                 store.finish("growth", &found, &found.grid(), &progress)
             }
             What::Document { results, output } => {
-                let found = Results::read(results)?;
-                // Nobody's page is a result.
-                let stored = std::fs::read_dir(results)?.filter_map(|entry| Some(entry.ok()?.path()));
+                // Any of these may be a result.
+                let entries =
+                    std::fs::read_dir(results).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
                 let stored: Vec<PathBuf> =
-                    stored.filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
+                    entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
                 expect_apart(
                     [("--output", output.as_path())],
                     stored.iter().map(|path| ("the result", path.as_path())),
                 )?;
+                let found = Results::read(results)?;
                 expect_writable(output)?;
                 write_atomically(output, document(&found).as_bytes())?;
                 print(&format!("{}\n", output.display()))
@@ -345,7 +346,7 @@ impl Common {
     }
 
     fn table(&self, which: Which<'_>, scale: &Scale, store: &Store, progress: &Progress) -> Outcome {
-        store.expect("table", &self.from.file())?;
+        store.expect(&which.file(scale.of), &self.from.file())?;
         self.session(store, progress)?.tables(scale.of, &[which])
     }
 }

@@ -27,8 +27,8 @@
 //! ```
 //!
 //! whatever the scores: at N = 100 000 and k = 1000 it is never off by more than 9 800 %. (The paper's Table 1 has 96 285 and
-//! 12 413 % there: those are not from its objective.) It is here to compare; what it has is that a missed top row changes it
-//! little. Costs the retrieval, l rows, and about five passes over k + l exponentials; N bits and l scores of memory.
+//! 12 413 % there: those are not from its objective.) It is here to compare; what it has is that one missed row of many changes
+//! it little. Costs the retrieval, l rows, and about five passes over k + l exponentials; N bits and l scores of memory.
 
 mod solve;
 

@@ -46,6 +46,11 @@ impl Which<'_> {
         }
     }
 
+    /// The file of its result.
+    pub fn file(self, scale: f32) -> String {
+        format!("{}-{scale}", self.name())
+    }
+
     const fn paper(self) -> PaperCell {
         match self {
             Self::One { .. } => paper1,
@@ -121,7 +126,8 @@ impl Session<'_> {
         let vectors = Vectors::new(self.named.clone(), scale, self.queries)?;
         let indices: OnceCell<Indices> = OnceCell::new();
         for which in tables {
-            let what = format!("{}-{scale}", which.name());
+            let what = which.file(scale);
+            self.store.expect(&what, &self.from.file())?;
             let own = format!(" --queries {} --seeds {}{}", self.queries, self.seeds, which.options());
             let command = self.command(which.name(), Some(scale)) + &own;
             if self.store.stored::<OracleTable>(&what, &command).is_some() {
