@@ -45,7 +45,6 @@ pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, score
 use super::Matrix;
 use crate::model::Budget;
 use crate::{Error, Model};
-pub(crate) use tally::holds;
 use tally::{Case, Float, Mean, Tally};
 
 /// Queries that go through at a time.

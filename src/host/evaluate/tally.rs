@@ -220,7 +220,7 @@ impl Tally {
 /// The value that this share of a sorted list does not exceed.
 /// Whether a probability is in an interval. Exact answers have one of no width: what a float product is off by is not a
 /// miss.
-pub(crate) fn holds((low, high): (f32, f32), p: f32) -> bool {
+fn holds((low, high): (f32, f32), p: f32) -> bool {
     (low - 2e-5..=high + 2e-5).contains(&p)
 }
 

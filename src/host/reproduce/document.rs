@@ -196,8 +196,8 @@ const PENN_TREEBANK: &str = "\
 
 const ABOUT_FIGURE: &str = "\
 - The paper finds the contrary: fewer than 1000 neighbours for 80 % of Z for rare words (*Chipotle*, *Kobe_Bryant*) and about 80 000
-  for common ones. No scale of these vectors shows the second half: frequent words have the longer vectors in GloVe's, and the
-  longer a query, the fewer classes hold its Z; a scale stretches all of them alike. What both say is that no fixed k has it
+  for common ones. At no scale do frequent words need more classes than rare ones here: they have the longer vectors in GloVe's,
+  and the longer a query, the fewer classes hold its Z; a scale stretches all of them alike. What both say is that no fixed k has it
   all, and that the tail has to be estimated.
 ";
 
