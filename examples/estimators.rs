@@ -11,6 +11,7 @@ use support::{entry, figure, say};
 use zhat::estimators::{
     Estimate, HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
 };
+use zhat::internal::mince_by_newton;
 use zhat::{
     Budget, Classifier, Error, Log2, Model, Query, QueryBuffer, Scratch, exact, include_model, scratch_words,
     seen_words,
@@ -45,7 +46,7 @@ struct Bench<'m> {
 
 type Method = fn(&mut Bench<'_>, &Query) -> Result<Estimate, Error>;
 
-const METHODS: [(&str, Method); 7] = [
+const METHODS: [(&str, Method); 8] = [
     ("self-normalised", |_, _| Ok(self_normalised())),
     ("uniform", |bench, query| uniform(&bench.model, query, ALL.cap as usize, &mut bench.random, &mut bench.marks)),
     ("nmimps", |Bench { model, scratch, head, .. }, query| {
@@ -58,6 +59,10 @@ const METHODS: [(&str, Method); 7] = [
     ("mince", |Bench { model, scratch, marks, head, random }, query| {
         let head = retrieve(model, query, &SEARCH, scratch, head)?;
         mince(model, query, SAMPLES, &head, random, marks, &mut [Log2::MIN; SAMPLES])
+    }),
+    ("mince, by Newton", |Bench { model, scratch, marks, head, random }, query| {
+        let head = retrieve(model, query, &SEARCH, scratch, head)?;
+        mince_by_newton(model, query, SAMPLES, &head, random, marks, &mut [Log2::MIN; SAMPLES])
     }),
     ("moments", |bench, query| moments(&bench.model, query, &ALL, &mut bench.scratch)),
     ("moments + samples", |Bench { model, scratch, random, .. }, query| {

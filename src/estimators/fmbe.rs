@@ -7,8 +7,11 @@
 //! ```
 //!
 //! with λ̃ computed by the builder (section 15 of the file). Nothing of a row is read, and the cost does not depend on
-//! N. Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the features of Kar and Karnick, "Random
-//! Feature Maps for Dot Product Kernels" (2012). The random vectors come from the seed each time and are not stored.
+//! N. Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.3, with the features of Kar and Karnick, "Random
+//! Feature Maps for Dot Product Kernels" (2012): φ_j(x) = √(a_M·p^(M+1))·Π_{r≤M} ω_r·x with a_M = 1/M!, p = 2 and M drawn with
+//! probability p^−(M+1). The Maclaurin kind is the paper's. It departs from it in the factor 1/P, without which the mean would be
+//! P·Z (the paper leaves it out), and in the biases, which the paper's rows do not have. The random vectors come from the seed
+//! each time and are not stored.
 //!
 //! | kind | φ(x) | sign | cost in rows |
 //! |---|---|---|---|
@@ -53,7 +56,8 @@ use crate::search::Work;
 /// ```
 ///
 /// *Source:* Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the features of Kar and Karnick, "Random
-/// Feature Maps for Dot Product Kernels" (2012); [`FmbeKind`] lists the variants. `zhat::host::with_fmbe` computes λ̃.
+/// Feature Maps for Dot Product Kernels" (2012); [`FmbeKind`] lists the variants. The Maclaurin kind is the paper's, but for the factor
+/// 1/P, without which the mean would be P·Z, and the biases, which the paper's rows do not have. `zhat::host::with_fmbe` computes λ̃.
 ///
 /// *Costs* about one dot product with a generated vector of signs for each of the P features, whatever N is. Nothing of a row is
 /// read.

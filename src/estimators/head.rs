@@ -5,12 +5,13 @@
 use heapless::Vec;
 use heapless::vec::VecView;
 
+use super::best_heap::BestHeap;
 use super::sort;
 use crate::Error;
 use crate::math::LogSum;
 use crate::model::{Budget, Model};
 use crate::rows::Query;
-use crate::search::{Buffers, Candidate, Top, Work, best_first};
+use crate::search::{Buffers, Candidate, Work, best_first};
 
 /// The rows of a head: their scores, best first, and which they are.
 ///
@@ -29,7 +30,7 @@ use crate::search::{Buffers, Candidate, Top, Work, best_first};
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     candidates: &'a [Candidate],
-    /// In ascending order.
+    /// Those that are no part of the tail, in ascending order.
     rows: &'a [u32],
     work: Work,
 }
@@ -84,7 +85,7 @@ impl<'a> Head<'a> {
         self.work
     }
 
-    /// Which rows they are, in ascending order.
+    /// Which rows are no part of the tail, in ascending order: those of the head.
     pub(super) fn rows(&self) -> &'a [u32] {
         self.rows
     }
@@ -175,12 +176,14 @@ pub(crate) fn retrieve_into<'h>(
     let tree = model.tree().ok_or(Error::NoIndex)?;
     budget.check(tree.least_cap())?;
     let buffers = Buffers::new(scratch, model, tree)?;
-    let found = best_first(model, tree, query, budget, buffers, &mut Top::new(candidates));
+    let mut best = BestHeap::new(candidates);
+    let found = best_first(model, tree, query, budget, buffers, &mut best);
+    best.finish();
     rows.clear();
     for candidate in candidates.iter() {
         // A row for each candidate: the two lists have the same capacity, and a candidate's class is a class.
         let _ = rows.push(model.row_of_class(candidate.class as usize).unwrap_or(0) as u32);
     }
-    sort::ascending(rows);
+    sort::sort(rows, |a, b| a < b);
     Ok(Head::new(candidates, rows, found.work))
 }

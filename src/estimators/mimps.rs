@@ -13,8 +13,8 @@ use crate::rows::Query;
 /// Ẑ = Σ_{i ∈ S_k(q)} exp(u_i) + (N−k)/l · Σ_j exp(u_j)        over l rows outside S_k, drawn without replacement
 /// ```
 ///
-/// *Source:* MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), their best estimator. Given
-/// the head it is unbiased, whatever rows the index put there: a bad head raises the variance only. The standard error is that
+/// *Source:* MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.1, their best
+/// estimator. It departs from the paper in nothing but that no row is drawn twice; the standard error is an addition. Given the head it is unbiased, whatever rows the index put there: a bad head raises the variance only. The standard error is that
 /// of the samples, with the finite-population correction, times the tail's share of Ẑ. Exact when k = N, and when l ≥ N − k.
 ///
 /// *Costs* the retrieval and l rows, and N bits of memory; for instructions see the table of [`estimators`](super).

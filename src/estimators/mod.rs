@@ -38,6 +38,7 @@
 //! # Ok::<(), zhat::Error>(())
 //! ```
 
+mod best_heap;
 mod deviation;
 pub(crate) mod draw;
 mod estimate;
@@ -69,6 +70,8 @@ pub use fmbe::fmbe;
 pub use head::{Head, HeadBuffer, retrieve};
 pub use mimps::mimps;
 pub use mince::mince;
+#[doc(hidden)]
+pub use mince::mince_by_newton;
 pub use moments::moments;
 pub use nmimps::nmimps;
 #[cfg(feature = "std")]

@@ -10,8 +10,8 @@ use crate::search::Work;
 /// Ẑ = Σ_{i ∈ S_k(q)} exp(u_i)
 /// ```
 ///
-/// *Source:* "naive" MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015). Never above Z, and
-/// short of it by the whole tail.
+/// *Source:* "naive" MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section
+/// 4.1, as it is there; the rows are those that the index finds, not always the true best. Never above Z, and short of it by the whole tail.
 ///
 /// *Costs* the retrieval of the head; for instructions see the table of [`estimators`](super).
 ///

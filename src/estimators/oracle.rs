@@ -155,6 +155,15 @@ impl Oracle {
         rows.sort_unstable();
         OracleHead { candidates, rows, stride: self.stride }
     }
+
+    /// The same, but what is missed is gone for good: no sample meets it either.
+    pub fn head_without_missed(&self, k: usize, error: RetrievalError) -> OracleHead {
+        let mut head = self.head(k, error);
+        let missed = self.best.iter().enumerate().filter(|&(rank, _)| error.misses(rank));
+        head.rows.extend(missed.map(|(_, &(_, row))| row));
+        head.rows.sort_unstable();
+        head
+    }
 }
 
 /// The true best rows.
@@ -172,6 +181,7 @@ impl Oracle {
 #[derive(Clone, Debug)]
 pub struct OracleHead {
     candidates: Vec<Candidate>,
+    /// Those that no sample may be, in ascending order.
     rows: Vec<u32>,
     stride: usize,
 }
@@ -209,6 +219,6 @@ impl OracleHead {
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub fn head(&self) -> Head<'_> {
-        Head::new(&self.candidates, &self.rows, Work::of(self.rows.len(), 0, self.stride))
+        Head::new(&self.candidates, &self.rows, Work::of(self.candidates.len(), 0, self.stride))
     }
 }

@@ -1,27 +1,37 @@
-//! Numbers in ascending order, without a way to panic: what the standard library's sorts leave in a firmware.
+//! Items in order, without a way to panic: what the standard library's sorts leave in a firmware.
 //!
 //! Heap sort (Williams, 1964): n·log₂ n steps whatever the order was, and no memory.
 
-/// Puts the numbers in ascending order.
-pub(super) fn ascending(numbers: &mut [u32]) {
-    // Every number not below its children, from the last that has any; then the largest goes after the others.
-    for at in (0..numbers.len() / 2).rev() {
-        sink(numbers, at);
-    }
-    for end in (1..numbers.len()).rev() {
-        let Some((last, heap)) = numbers.get_mut(..=end).and_then(<[u32]>::split_last_mut) else {
+/// Puts the items in order.
+pub(super) fn sort<T: Copy>(items: &mut [T], is_before: impl Fn(&T, &T) -> bool) {
+    heap(items, &is_before);
+    // The last in the order goes behind the others.
+    for end in (1..items.len()).rev() {
+        let Some((last, heap)) = items.get_mut(..=end).and_then(<[T]>::split_last_mut) else {
             return;
         };
-        if let Some(largest) = heap.first_mut() {
-            core::mem::swap(largest, last);
+        if let Some(top) = heap.first_mut() {
+            core::mem::swap(top, last);
         }
-        sink(heap, 0);
+        sink(heap, &is_before);
     }
 }
 
-/// Moves the number at a place down past every larger child.
-fn sink(heap: &mut [u32], mut at: usize) {
-    let Some(&number) = heap.get(at) else {
+/// Puts every item behind its children in the order: the last of all is on top.
+pub(super) fn heap<T: Copy>(items: &mut [T], is_before: &impl Fn(&T, &T) -> bool) {
+    for at in (0..items.len() / 2).rev() {
+        sink_from(items, at, is_before);
+    }
+}
+
+/// Moves the item on top of a heap down to its place.
+pub(super) fn sink<T: Copy>(heap: &mut [T], is_before: &impl Fn(&T, &T) -> bool) {
+    sink_from(heap, 0, is_before);
+}
+
+/// Moves the item at a place down past every child that comes after it.
+fn sink_from<T: Copy>(heap: &mut [T], mut at: usize, is_before: &impl Fn(&T, &T) -> bool) {
+    let Some(&item) = heap.get(at) else {
         return;
     };
     loop {
@@ -29,22 +39,22 @@ fn sink(heap: &mut [u32], mut at: usize) {
         let Some(&first) = heap.get(left) else {
             break;
         };
-        let (child, larger) = match heap.get(left + 1) {
-            Some(&second) if second > first => (left + 1, second),
+        let (child, later) = match heap.get(left + 1) {
+            Some(&second) if is_before(&first, &second) => (left + 1, second),
             _ => (left, first),
         };
-        if number >= larger {
+        if !is_before(&item, &later) {
             break;
         }
-        put(heap, at, larger);
+        put(heap, at, later);
         at = child;
     }
-    put(heap, at, number);
+    put(heap, at, item);
 }
 
-fn put(heap: &mut [u32], at: usize, number: u32) {
+fn put<T>(heap: &mut [T], at: usize, item: T) {
     if let Some(place) = heap.get_mut(at) {
-        *place = number;
+        *place = item;
     }
 }
 
@@ -59,7 +69,7 @@ mod tests {
         fn it_is_the_order_of_the_standard_library(mut numbers in prop::collection::vec(0..50u32, 0..80)) {
             let mut expected = numbers.clone();
             expected.sort_unstable();
-            ascending(&mut numbers);
+            sort(&mut numbers, |a, b| a < b);
             prop_assert_eq!(numbers, expected);
         }
     }

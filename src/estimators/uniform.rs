@@ -14,7 +14,8 @@ use crate::search::Work;
 /// Ẑ = N/l · Σ_j exp(u_j)        over l rows drawn without replacement
 /// ```
 ///
-/// *Source:* the baseline of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015). Unbiased; its standard error is
+/// *Source:* the baseline of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015): its MIMPS with k = 0. The
+/// paper does not say whether a row may be drawn twice; here it may not. Unbiased; its standard error is
 /// s/(x̄·√l)·√(1 − l/N) with s the sample's standard deviation and x̄ its mean: the last factor is the finite-population
 /// correction.
 ///

@@ -30,7 +30,8 @@ pub mod own_board {}
 pub mod measured {}
 
 #[doc = include_str!("paper.md")]
-#[doc = include_str!("figure1.svg")]
+#[doc = include_str!("figure1-0.5.svg")]
+#[doc = include_str!("figure1-0.81.svg")]
 pub mod paper {}
 
 #[doc = include_str!("json.md")]

@@ -187,3 +187,55 @@ fn log_sum(logs: &[f64]) -> f64 {
     let most = logs.iter().fold(f64::NEG_INFINITY, |m, &v| m.max(v));
     most + logs.iter().map(|v| (v - most).exp()).sum::<f64>().ln()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimators::fmbe;
+    use crate::host::{Matrix, flat_model};
+    use crate::rows::QueryBuffer;
+
+    /// φ_j(x) = √(a_M·p^(M+1))·Π_r ω_r·x of section 4.3, with p = 2 and a_M = 1/M!.
+    fn feature(signs: &[Vec<f64>], x: &[f64]) -> f64 {
+        let factorial: f64 = (1..=signs.len()).map(|n| n as f64).product();
+        let products = signs.iter().map(|signs| signs.iter().zip(x).map(|(s, x)| s * x).sum::<f64>());
+        (2f64.powi(signs.len() as i32 + 1) / factorial).sqrt() * products.product::<f64>()
+    }
+
+    #[test]
+    fn it_is_the_paper_s_sum_in_float64() {
+        const D: usize = 6;
+        let value = |i: usize, salt: usize| ((i * 7919 + salt * 104_729) % 1013) as f32 / 506.5 - 1.0;
+        let rows = Matrix::new((0..40 * D).map(|i| value(i, 1)).collect(), D).expect("whole rows");
+        let biases: Vec<f32> = (0..40).map(|i| 0.3 * value(i, 2)).collect();
+        let plain = flat_model(&rows, &biases).expect("valid");
+        for (seed, features) in [(1, 400), (2, 1000), (9, 3000)] {
+            let file = with_fmbe(&plain, FmbeKind::Maclaurin, features, seed).expect("small");
+            let model = file.model();
+            let q: Vec<f32> = (0..D).map(|i| 0.8 * value(i, 3 + seed as usize)).collect();
+            let query = QueryBuffer::<8>::new(&model, &q).expect("valid");
+            let layer = Layer::new(&model, false);
+            let counts = degrees(FmbeKind::Maclaurin, features, seed);
+            let all =
+                counts.iter().enumerate().flat_map(|(degree, &count)| core::iter::repeat_n(degree, count as usize));
+            let q: Vec<f64> = (0..D).map(|column| f64::from(query.value(column))).collect();
+            let mut z = 0.0;
+            for (j, degree) in all.enumerate() {
+                let mut source = Signs::new(seed, j as u32);
+                let mut vector = || {
+                    let mut signs = vec![0.0; D];
+                    source.each(signs.iter_mut(), |sign, negative| *sign = if negative { -1.0 } else { 1.0 });
+                    signs
+                };
+                let signs: Vec<Vec<f64>> = (0..degree).map(|_| vector()).collect();
+                let of_rows = layer.rows.chunks_exact(D).zip(&layer.weights).map(|(row, weight)| {
+                    let row: Vec<f64> = row.iter().map(|&x| f64::from(x)).collect();
+                    weight * layer.log_weight.exp() * feature(&signs, &row)
+                });
+                z += of_rows.sum::<f64>() / f64::from(features) * feature(&signs, &q);
+            }
+            let found = f64::from(fmbe(&model, &query).expect("a table").log_z());
+            assert!(z > 0.0 && (found - z.ln()).abs() < 1e-3, "seed {seed}, D = {features}: {found} is not ln {z}");
+        }
+    }
+}

@@ -29,7 +29,7 @@ pub struct Candidate {
 impl Candidate {
     /// Higher scores first; equal scores in the order of the classes, so that ties fall the same way everywhere.
     #[inline]
-    fn is_before(&self, other: &Self) -> bool {
+    pub(crate) fn is_before(&self, other: &Self) -> bool {
         if self.score == other.score {
             cold_path();
             return self.class < other.class;

@@ -6,6 +6,7 @@ mod draw;
 mod edges;
 mod fmbe;
 mod limits;
+mod paper;
 mod promises;
 mod support;
 mod unbiased;

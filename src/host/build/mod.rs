@@ -15,7 +15,7 @@
 mod assemble;
 mod bounds;
 pub(crate) mod effort;
-mod hierarchy;
+pub(super) mod hierarchy;
 mod index;
 mod kmeans;
 mod likeness;

@@ -47,7 +47,6 @@ pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, score
 use super::Matrix;
 use crate::model::Budget;
 use crate::{Error, Model};
-pub(crate) use tally::holds;
 use tally::{Case, Float, Mean, Tally};
 
 /// Queries of a block.

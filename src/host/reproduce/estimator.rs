@@ -1,18 +1,17 @@
-//! The estimators of the tables, each with its parameters, asked through the library's own functions.
+//! The estimators of the tables that start from an oracle, each with its parameters, asked through the library's own functions.
 
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
-use serde::{Deserialize, Serialize};
 
+use super::power_law;
 use crate::Error;
-use crate::estimators::{self, Oracle, RetrievalError};
-use crate::host::measure::{self, HostScratch};
+use crate::estimators::{self, Estimate, Oracle, RetrievalError};
+use crate::host::measure::HostScratch;
 use crate::math::Log2;
-use crate::model::{Budget, Model};
+use crate::model::Model;
 
 /// An estimator of Z with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimator {
     /// l uniform samples.
     Uniform {
@@ -33,16 +32,32 @@ pub enum Estimator {
         /// Samples.
         l: usize,
     },
-    /// The default: search and predictions, at most `cap` dot products.
-    Moments {
-        /// The cap.
-        cap: u32,
+    /// The same by Newton's method.
+    MinceByNewton {
+        /// Rows of the head.
+        k: usize,
+        /// Samples.
+        l: usize,
     },
-    /// The same with a quarter of the cap spent on samples.
-    MomentsAndSamples {
-        /// The cap.
-        cap: u32,
+    /// An oracle's k best rows and a power law that is fitted to them.
+    PowerLaw {
+        /// Rows of the head.
+        k: usize,
     },
+}
+
+/// What is asked of an estimator: with what the retrieval misses, and whether that is gone for good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    pub estimator: Estimator,
+    pub misses: RetrievalError,
+    pub gone: bool,
+}
+
+impl From<Estimator> for Question {
+    fn from(estimator: Estimator) -> Self {
+        Self { estimator, misses: RetrievalError::None, gone: false }
+    }
 }
 
 /// What it said about a query.
@@ -52,8 +67,8 @@ pub struct Answer {
     pub log_z: f32,
     /// Dot products.
     pub work: u32,
-    /// Whether the best class was found; nothing from methods that do not look for it themselves.
-    pub hit: Option<bool>,
+    /// Steps of a solver.
+    pub steps: Option<u32>,
 }
 
 impl Estimator {
@@ -63,8 +78,8 @@ impl Estimator {
             Self::Uniform { .. } => "Uniform",
             Self::Mimps { .. } => "MIMPS",
             Self::Mince { .. } => "MINCE",
-            Self::Moments { .. } => "Moments",
-            Self::MomentsAndSamples { .. } => "Moments + samples",
+            Self::MinceByNewton { .. } => "MINCE by Newton's method",
+            Self::PowerLaw { .. } => "MIMPS, power-law tail",
         }
     }
 
@@ -72,25 +87,19 @@ impl Estimator {
     pub const fn sizes(self) -> (Option<usize>, Option<usize>) {
         match self {
             Self::Uniform { l } => (None, Some(l)),
-            Self::Mimps { k, l } | Self::Mince { k, l } => (Some(k), Some(l)),
-            Self::Moments { .. } => (None, None),
-            Self::MomentsAndSamples { cap } => (None, Some(cap as usize / 4)),
+            Self::Mimps { k, l } | Self::Mince { k, l } | Self::MinceByNewton { k, l } => (Some(k), Some(l)),
+            Self::PowerLaw { k } => (Some(k), None),
         }
     }
 
     /// Whether the answer depends on a seed.
     pub const fn is_random(self) -> bool {
-        !matches!(self, Self::Moments { .. })
+        !matches!(self, Self::PowerLaw { .. })
     }
 
     /// Whether it is one of the paper's.
     pub const fn is_papers(self) -> bool {
         matches!(self, Self::Uniform { .. } | Self::Mimps { .. } | Self::Mince { .. })
-    }
-
-    /// Whether it starts from an oracle's head, so that a retrieval that misses changes it.
-    pub const fn has_head(self) -> bool {
-        matches!(self, Self::Mimps { .. } | Self::Mince { .. })
     }
 }
 
@@ -107,39 +116,32 @@ impl Memory {
     }
 }
 
-/// Asks an estimator about the query in the memory.
+/// Asks about the query in the memory.
 pub fn ask(
-    estimator: Estimator,
+    question: Question,
     model: &Model<'_>,
     oracle: &Oracle,
-    misses: RetrievalError,
     seed: u64,
     memory: &mut Memory,
 ) -> Result<Answer, Error> {
-    let Memory { scratch, noise } = memory;
-    let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    // At the file's settings, but for the cap.
-    let stored = model.settings().map_or(Budget { cap: 0, epsilon: 0.0, expand: 0 }, |settings| settings.budget);
-    if let Estimator::Moments { cap } = estimator {
-        let found = measure::classify::<1>(model, &Budget { cap, ..stored }, scratch)?;
-        let score = |ranked: Option<Log2>| ranked.unwrap_or(Log2::MIN);
-        let hit = score(found.top.first().map(|top| top.score)) >= score(oracle.best().map(|best| best.score));
-        return Ok(Answer { log_z: found.log_z(), work: found.work.row_equivalents(), hit: Some(hit) });
-    }
-    let HostScratch { query, memory } = scratch;
+    let Memory { scratch: HostScratch { query, memory }, noise } = memory;
     let query = &**query;
-    let estimate = match estimator {
-        Estimator::Uniform { l } => estimators::uniform(model, query, l, &mut rng, memory)?,
-        Estimator::Mimps { k, l } => {
-            estimators::mimps(model, query, l, &oracle.head(k, misses).head(), &mut rng, memory)?
+    let rng = &mut Pcg64Mcg::seed_from_u64(seed);
+    let Question { estimator, misses, gone } = question;
+    let head = |k: usize| if gone { oracle.head_without_missed(k, misses) } else { oracle.head(k, misses) };
+    let plain = |found: Estimate| Answer { log_z: found.log_z(), work: found.work.row_equivalents(), steps: None };
+    let solved = |found: Estimate| Answer { steps: Some(found.iterations), ..plain(found) };
+    Ok(match estimator {
+        Estimator::Uniform { l } => plain(estimators::uniform(model, query, l, rng, memory)?),
+        Estimator::Mimps { k, l } => plain(estimators::mimps(model, query, l, &head(k).head(), rng, memory)?),
+        Estimator::Mince { k, l } => solved(estimators::mince(model, query, l, &head(k).head(), rng, memory, noise)?),
+        Estimator::MinceByNewton { k, l } => {
+            solved(estimators::mince_by_newton(model, query, l, &head(k).head(), rng, memory, noise)?)
         }
-        Estimator::Mince { k, l } => {
-            estimators::mince(model, query, l, &oracle.head(k, misses).head(), &mut rng, memory, noise)?
+        Estimator::PowerLaw { k } => {
+            let head = head(k);
+            let scores: Vec<f32> = head.head().candidates().iter().map(|candidate| candidate.score.to_nats()).collect();
+            Answer { log_z: power_law::log_z(&scores, model.classes()), work: scores.len() as u32, steps: None }
         }
-        Estimator::Moments { cap } | Estimator::MomentsAndSamples { cap } => {
-            let budget = Budget { cap, ..stored };
-            estimators::moments_with_samples(model, query, &budget, cap as usize / 4, memory, &mut rng)?
-        }
-    };
-    Ok(Answer { log_z: estimate.log_z(), work: estimate.work.row_equivalents(), hit: None })
+    })
 }

@@ -8,9 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::today;
 use super::vectors::Vectors;
 use crate::host::evaluate::{FloatLayer, scores};
+use crate::host::linear;
 
 /// Words of each kind.
 const WORDS: usize = 4;
+/// The share that the paper speaks of.
+const MOST: f32 = 0.8;
 /// Ranks that the result keeps.
 const RANKS: [usize; 6] = [1, 10, 100, 1000, 10_000, 100_000];
 
@@ -23,6 +26,10 @@ pub struct Curve {
     pub row: usize,
     /// Whether it is one of the frequent ones.
     pub frequent: bool,
+    /// The norm of its vector.
+    pub norm: f64,
+    /// How many of the best classes hold 80 % of Z.
+    pub for_most: usize,
     /// The share of the best 1, 10, 100, … classes.
     pub shares: Vec<f64>,
     /// The share of the best 1, 2, 3, … classes, for the picture.
@@ -63,7 +70,9 @@ pub fn figure1(vectors: &Vectors, source: &str, command: &str) -> Figure1 {
             let word = vectors.names.as_ref().and_then(|names| names.get(row)).cloned();
             let word = word.unwrap_or_else(|| format!("row {row}"));
             let shares = ranks.iter().map(|&rank| f64::from(curve[rank - 1])).collect();
-            curves.push(Curve { word, row, frequent, shares, curve });
+            let for_most = 1 + curve.iter().take_while(|&&share| share < MOST).count();
+            let norm = f64::from(linear::dot(vectors.rows.row(row), vectors.rows.row(row))).sqrt();
+            curves.push(Curve { word, row, frequent, norm, for_most, shares, curve });
         }
     }
     let (source, command) = (source.to_owned(), command.to_owned());
@@ -92,12 +101,13 @@ impl Figure1 {
 
     /// The shares at a few ranks.
     pub fn grid(&self) -> super::Grid {
-        let mut headings: Vec<String> = ["word", "row", "kind"].map(String::from).into();
+        let mut headings: Vec<String> = ["word", "row", "kind", "norm", "for 80 % of Z"].map(String::from).into();
         headings.extend(self.ranks.iter().map(|rank| format!("best {rank}")));
         let rows = self.curves.iter().map(|curve| {
             let kind = if curve.frequent { "frequent" } else { "rare" };
             // A vertical bar would end the cell.
             let mut cells = vec![format!("`{}`", curve.word.replace('|', "¦")), curve.row.to_string(), kind.into()];
+            cells.extend([super::result::number(curve.norm), curve.for_most.to_string()]);
             cells.extend(curve.shares.iter().map(|share| super::result::percent(100.0 * share)));
             cells
         });
@@ -107,23 +117,19 @@ impl Figure1 {
 
     /// What there is to say about it.
     pub(super) fn prose(&self) -> Vec<String> {
-        let at = self.ranks.iter().position(|&rank| rank == 1000).unwrap_or(self.ranks.len().saturating_sub(1));
-        let mean = |frequent: bool| {
-            let of: Vec<f64> = self
-                .curves
-                .iter()
-                .filter(|c| c.frequent == frequent)
-                .filter_map(|c| c.shares.get(at))
-                .copied()
-                .collect();
-            super::result::percent(100.0 * super::tally::mean(&of))
+        let mean = |frequent: bool, of: fn(&Curve) -> f64| {
+            let of: Vec<f64> = self.curves.iter().filter(|curve| curve.frequent == frequent).map(of).collect();
+            super::tally::mean(&of)
         };
+        let classes = |curve: &Curve| curve.for_most as f64;
+        let norm = |curve: &Curve| curve.norm;
         vec![format!(
-            "- The best {} classes hold {} of the probability for the frequent words and {} for the rare ones, in the mean: \
-             no fixed k has it all, and the tail has to be estimated.",
-            self.ranks.get(at).copied().unwrap_or(0),
-            mean(true),
-            mean(false)
+            "80 % of Z takes {:.0} classes for the frequent words and {:.0} for the rare ones, in the mean; their vectors have \
+             norms of {:.1} and {:.1}.",
+            mean(true, classes),
+            mean(false, classes),
+            mean(true, norm),
+            mean(false, norm)
         )]
     }
 }

@@ -13,8 +13,7 @@ use super::vectors::Vectors;
 use super::{Grid, ReproduceError, Step, today};
 use crate::host::Matrix;
 use crate::host::build::{Targets, build};
-use crate::host::evaluate::holds;
-use crate::host::measure::{Truth, outcomes, predictions, truths};
+use crate::host::measure::{Truth, outcomes, truths};
 use crate::model::{Budget, Model};
 
 /// The share of N that the index is tuned for, and at which the error is reported as well.
@@ -33,8 +32,6 @@ pub struct Size {
     pub work_for_same: f64,
     /// The mean error with 2 % of the work, for queries from all over its rows.
     pub error: f64,
-    /// The share of them whose stored 95 % interval holds the exact probability of the best class found.
-    pub coverage: f64,
 }
 
 /// How work grows.
@@ -117,21 +114,7 @@ fn measured(layer: &Matrix, same: &Matrix, own: &Matrix, error: f32) -> Result<S
     let model = built.model.model();
     let (work, at_work) = work_for(&model, own, error)?;
     let (work_for_same, _) = work_for(&model, same, error)?;
-    let coverage = coverage(&model, own)?;
-    Ok(Size { rows: layer.rows(), work, work_for_same, error: at_work, coverage })
-}
-
-/// How often the interval holds, as the classifier answers with the stored budget.
-fn coverage(model: &Model<'_>, queries: &Matrix) -> Result<f64, ReproduceError> {
-    let settings = model.settings().copied().ok_or(ReproduceError::Model(crate::Error::NoIndex))?;
-    let truths = truths(model, queries).map_err(ReproduceError::Model)?;
-    let answers = predictions::<1>(model, queries, &settings.budget).map_err(ReproduceError::Model)?;
-    let held = answers.iter().zip(&truths).filter(|(answer, truth)| {
-        answer.top.first().is_some_and(|best| {
-            answer.interval(0).is_some_and(|interval| holds(interval, (best.score.to_nats() - truth.log_z).exp()))
-        })
-    });
-    Ok(held.count() as f64 / answers.len() as f64)
+    Ok(Size { rows: layer.rows(), work, work_for_same, error: at_work })
 }
 
 /// The mean work for a mean error, and the mean error with [`WORK`].
@@ -181,13 +164,12 @@ impl Growth {
             "same queries".into(),
             "of N".into(),
             format!("error with {}", share(f64::from(WORK))),
-            "covered".into(),
         ];
         let line = |size: &Size| {
             let of = |work: f64| [format!("{work:.0}"), share(work / size.rows as f64)];
             let mut cells = vec![size.rows.to_string()];
             cells.extend(of(size.work).into_iter().chain(of(size.work_for_same)));
-            cells.extend([share(size.error), share(size.coverage)]);
+            cells.push(share(size.error));
             cells
         };
         let mut rows: Vec<_> = self.sizes.iter().map(line).collect();
@@ -211,7 +193,7 @@ impl Growth {
     /// What there is to say about it.
     pub(super) fn prose(&self) -> Vec<String> {
         vec![format!(
-            "- Not in the paper. The work for one error grows as N^{:.2}, and as N^{:.2} if every layer is asked the same \
+            "Not in the paper. The work for one error grows as N^{:.2}, and as N^{:.2} if every layer is asked the same \
              queries, where linear would be 1. It does not grow evenly: a larger layer's rows are those of rarer words, whose \
              vectors are shorter, and what they add to Z is easy to predict.",
             self.exponent, self.exponent_for_same

@@ -1,8 +1,9 @@
-//! The experiments of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), run again, with this crate's own
-//! estimators in the same tables.
+//! The experiments of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), run again, with the paper's own figures and
+//! this crate's estimators in the same tables.
 //!
 //! | experiment | what it asks |
 //! |---|---|
+//! | [`fit`](fn@fit) | at which scale these vectors are most like the paper's |
 //! | [`table1`] | how far Uniform, MIMPS, MINCE and FMBE are off, given the true top k, over k and l |
 //! | [`table2`] | the same as queries move away from the rows |
 //! | [`table3`] | the same when the retrieval misses the best rows |
@@ -19,9 +20,14 @@ mod error;
 mod estimator;
 mod features;
 mod figure1;
+mod fit;
 mod growth;
+mod k_means_tree;
 mod on_index;
 mod oracle;
+mod ours;
+mod power_law;
+mod published;
 mod result;
 mod run;
 mod table1;
@@ -29,19 +35,21 @@ mod table2;
 mod table3;
 mod table4;
 mod tally;
+mod tensor_sketch;
 mod vectors;
 
 pub use date::today;
 pub use document::{Results, document};
 pub use error::ReproduceError;
-pub use estimator::Estimator;
 pub use figure1::{Curve, Figure1, cumulative, figure1};
+pub use fit::{Fit, Tried, fit};
 pub use growth::{Growth, Size, growth};
-pub use oracle::Oracles;
-pub use result::{Data, Grid, OracleTable, Row};
-pub use table1::table1;
-pub use table2::table2;
-pub use table3::table3;
+pub use oracle::{Indices, Oracles};
+pub use published::Published;
+pub use result::{Data, Grid, OracleTable, PaperCell, Row, side_by_side};
+pub use table1::{paper as paper1, table1};
+pub use table2::{paper as paper2, table2};
+pub use table3::{paper as paper3, table3};
 pub use table4::{LanguageModel, Line, Table4, table4};
 pub use tally::Cell;
 pub use vectors::Vectors;

@@ -1,17 +1,20 @@
-//! What Tables 1, 2 and 3 share: the vectors as a model with an index, and the work of our own rows.
+//! What Tables 1, 2 and 3 share: the vectors as models with an index, and the work of our own rows.
 
-use super::estimator::Estimator;
 use super::result::{Data, OracleTable, Row};
+use super::run::Condition;
 use super::vectors::Vectors;
-use super::{ReproduceError, Step, today};
+use super::{ReproduceError, Step, ours, today};
 use crate::host::evaluate::{FloatLayer, exact};
-use crate::model::ModelBuf;
-use crate::tree::Tree;
+use crate::model::{Model, ModelBuf};
 
 /// Queries that the spread of the scores and the effect of int8 are measured on.
 const SAMPLE: usize = 500;
+/// The works of our rows, as shares of N: what the oracle's k + l are with 100 and 1000 of each, and more.
+const LEAST: f32 = 0.002;
+const USUAL: f32 = 0.02;
+const MORE: [f32; 3] = [0.01, USUAL, 0.04];
 
-/// Vectors, a model of them, and settings.
+/// Vectors, models of them, and settings.
 #[derive(Clone, Debug)]
 pub struct Oracles<'a> {
     /// The vectors.
@@ -22,43 +25,67 @@ pub struct Oracles<'a> {
     pub command: &'a str,
     /// Seeds of everything that is drawn.
     pub seeds: u32,
-    /// The model, which [`Oracles::new`] builds.
-    pub(super) file: ModelBuf,
+    indices: &'a Indices,
+}
+
+/// Models of the same int8 rows, with an index for little work and one for more.
+#[derive(Clone, Debug)]
+pub struct Indices {
+    narrow: ModelBuf,
+    wide: ModelBuf,
+}
+
+impl Indices {
+    /// Builds both.
+    ///
+    /// # Errors
+    /// [`ReproduceError::Build`].
+    pub fn new(vectors: &Vectors, tick: &(dyn Fn(Step<'_>) + Sync)) -> Result<Self, ReproduceError> {
+        let build = |done: usize, work: f32| {
+            tick(Step { what: "building the indices", done, of: 2 });
+            vectors.model(work)
+        };
+        Ok(Self { narrow: build(0, LEAST)?, wide: build(1, USUAL)? })
+    }
 }
 
 impl<'a> Oracles<'a> {
-    /// Builds the model.
+    /// What a table is made from.
     ///
     /// # Errors
-    /// [`ReproduceError`].
+    /// [`ReproduceError::Setting`] without a seed.
     pub fn new(
         vectors: &'a Vectors,
+        indices: &'a Indices,
         source: &'a str,
         command: &'a str,
         seeds: u32,
-        tick: &(dyn Fn(Step<'_>) + Sync),
     ) -> Result<Self, ReproduceError> {
         if seeds == 0 {
             return Err(ReproduceError::Setting("at least one seed is needed".into()));
         }
-        tick(Step { what: "building the index", done: 0, of: 1 });
-        Ok(Self { vectors, source, command, seeds, file: vectors.model(1)? })
+        Ok(Self { vectors, source, command, seeds, indices })
     }
 
-    /// Our rows at these shares of N, or at the least that the tree allows.
-    pub(super) fn ours(&self, shares: &[f32]) -> Vec<Estimator> {
-        let model = self.file.model();
-        let least = model.tree().map_or(1, Tree::least_cap);
-        let cap = |share: f32, least: usize| ((share * model.classes() as f32) as usize).max(least) as u32;
-        let moments = shares.iter().map(|&share| Estimator::Moments { cap: cap(share, least) });
-        // A quarter of the cap is spent on samples, so that the rest has to be enough for a class.
-        let samples = shares.iter().map(|&share| Estimator::MomentsAndSamples { cap: cap(share, 2 * least) });
-        moments.chain(samples).collect()
+    /// The model whose rows are asked.
+    pub(super) fn file(&self) -> &ModelBuf {
+        &self.indices.wide
+    }
+
+    pub(super) fn model(&self) -> Model<'_> {
+        self.indices.wide.model()
+    }
+
+    /// Our rows, with the work of the oracle's, or with more works between and above.
+    pub(super) fn ours(&self, conditions: &[&Condition], more: bool) -> Result<Vec<Row>, ReproduceError> {
+        let wide: &[f32] = if more { &MORE } else { &[USUAL] };
+        ours::rows(&[(&self.indices.narrow, &[LEAST]), (&self.indices.wide, wide)], conditions, self.seeds)
     }
 
     /// The table, with what the data is like measured on a part of the queries.
-    pub(super) fn table(&self, truths: &[f32], top_p: f64, conditions: Vec<String>, rows: Vec<Row>) -> OracleTable {
-        let queries = self.vectors.queries();
+    pub(super) fn table(&self, condition: &Condition, conditions: Vec<String>, rows: Vec<Row>) -> OracleTable {
+        let asked = condition.of_seed(0);
+        let queries = &asked.queries;
         let step = queries.rows().div_ceil(SAMPLE);
         let picked: Vec<u32> = (0..queries.rows() as u32).step_by(step).collect();
         let biases = vec![0.0; self.vectors.rows.rows()];
@@ -67,7 +94,7 @@ impl<'a> Oracles<'a> {
         let float = exact(&layer, sample.data(), sample.cols(), 0);
         let count = picked.len() as f64;
         let shift = |(&at, float): (&u32, &crate::host::evaluate::Exact)| {
-            super::tally::relative_error(truths[at as usize], float.log_z)
+            super::tally::relative_error(asked.truths[at as usize], float.log_z)
         };
         let data = Data {
             source: self.source.into(),
@@ -77,7 +104,7 @@ impl<'a> Oracles<'a> {
             queries: queries.rows(),
             seeds: self.seeds,
             spread: float.iter().map(|float| f64::from(float.spread)).sum::<f64>() / count,
-            top_p,
+            top_p: condition.top_p(),
             quantisation: picked.iter().zip(&float).map(shift).sum::<f64>() / count,
         };
         OracleTable { date: today(), command: self.command.into(), data, conditions, rows }

@@ -4,49 +4,88 @@
 //! library's. A query costs N rows and one selection, then what the estimators cost; queries run in parallel, and their
 //! draws depend on seed, query and estimator only, so that the figures do not depend on the number of cores.
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::estimator::{Answer, Estimator, Memory, ask};
-use super::result::Row;
-use super::tally::{Cell, mean, relative_error};
+use super::estimator::{Answer, Memory, Question, ask};
+use super::tally::{Series, relative_error};
 use super::{ReproduceError, Step};
-use crate::estimators::{Oracle, RetrievalError};
+use crate::estimators::Oracle;
 use crate::host::Matrix;
+use crate::math::Log2;
 use crate::model::Model;
 
-/// The errors, works and hits of estimators over queries.
-pub struct Run {
-    /// ln Z of every query.
+/// Queries and the exact answers to them.
+pub struct Asked {
+    /// The queries.
+    pub queries: Matrix,
+    /// ln Z of each.
     pub truths: Vec<f32>,
+    /// The best score of each.
+    pub bests: Vec<Log2>,
+}
+
+/// The queries of a condition: the same for all seeds, or others for each.
+pub struct Condition(Vec<Asked>);
+
+impl Condition {
+    /// The queries of a seed.
+    pub fn of_seed(&self, seed: u32) -> &Asked {
+        &self.0[seed as usize % self.0.len()]
+    }
+
+    /// Whether all seeds have the same queries.
+    pub fn is_one(&self) -> bool {
+        self.0.len() == 1
+    }
+
     /// The mean probability of the best class.
-    pub top_p: f64,
-    figures: Vec<Figures>,
+    pub fn top_p(&self) -> f64 {
+        let Asked { truths, bests, .. } = self.of_seed(0);
+        let p = |(best, truth): (&Log2, &f32)| f64::from(best.to_nats() - truth).exp();
+        bests.iter().zip(truths).map(p).sum::<f64>() / truths.len().max(1) as f64
+    }
 }
 
-/// One estimator's.
-struct Figures {
-    cell: Cell,
-    work: f64,
-    recall: Option<f64>,
-}
-
-/// Asks every estimator about every query.
+/// Asks every question about the queries of every seed, which are one set or one for each seed; a series for each question.
 ///
 /// # Errors
 /// [`ReproduceError::Query`], if the model refuses one.
 pub fn run(
     model: &Model<'_>,
-    queries: &Matrix,
-    estimators: &[Estimator],
-    misses: RetrievalError,
+    sets: Vec<Matrix>,
+    questions: &[Question],
     seeds: u32,
     tick: &(dyn Fn(Step<'_>) + Sync),
-) -> Result<Run, ReproduceError> {
-    let most = estimators.iter().filter_map(|estimator| estimator.sizes().0).max().unwrap_or(0);
+) -> Result<(Condition, Vec<Series>), ReproduceError> {
+    let mut all: Vec<Series> = questions.iter().map(|_| Series::default()).collect();
+    let mut asked = Vec::new();
+    let each = sets.len() > 1;
+    for (set, queries) in sets.into_iter().enumerate() {
+        let seeds = if each { set as u32..set as u32 + 1 } else { 0..seeds };
+        let (with_truths, series) = run_set(model, queries, questions, seeds, tick)?;
+        asked.push(with_truths);
+        all.iter_mut().zip(series).for_each(|(all, more)| all.merge(more));
+    }
+    Ok((Condition(asked), all))
+}
+
+fn run_set(
+    model: &Model<'_>,
+    queries: Matrix,
+    questions: &[Question],
+    seeds: Range<u32>,
+    tick: &(dyn Fn(Step<'_>) + Sync),
+) -> Result<(Asked, Vec<Series>), ReproduceError> {
+    let most = questions.iter().filter_map(|question| question.estimator.sizes().0).max().unwrap_or(0);
+    let draws = |question: &Question| {
+        let one = seeds.start..seeds.end.min(seeds.start + 1);
+        if question.estimator.is_random() { seeds.clone() } else { one }
+    };
     let done = AtomicUsize::new(0);
-    let answers: Result<Vec<_>, ReproduceError> = queries
+    let answers: Result<Vec<(f32, Log2, Vec<Answer>)>, ReproduceError> = queries
         .data()
         .par_chunks_exact(queries.cols())
         .enumerate()
@@ -57,71 +96,35 @@ pub fn run(
                 memory.scratch.query.set(model, values).map_err(fail)?;
                 let oracle = Oracle::new(model, &memory.scratch.query, most).map_err(fail)?;
                 let mut answers = Vec::new();
-                for (place, &estimator) in estimators.iter().enumerate() {
-                    for seed in 0..draws(estimator, seeds) {
-                        let seed = stream(seed, index, place);
-                        answers.push(ask(estimator, model, &oracle, misses, seed, memory).map_err(fail)?);
+                for (place, question) in questions.iter().enumerate() {
+                    for seed in draws(question) {
+                        answers.push(ask(*question, model, &oracle, stream(seed, index, place), memory).map_err(fail)?);
                     }
                 }
                 tick(Step { what: "queries", done: done.fetch_add(1, Ordering::Relaxed) + 1, of: queries.rows() });
-                let best = oracle.best().map_or(0.0, |best| (best.score.to_nats() - oracle.log_z()).exp());
-                Ok((oracle.log_z(), best, answers))
+                Ok((oracle.log_z(), oracle.best().map_or(Log2::MIN, |best| best.score), answers))
             },
         )
         .collect();
     let answers = answers?;
     let mut first = 0;
-    let mut figures = Vec::new();
-    for &estimator in estimators {
-        let places = first..first + draws(estimator, seeds) as usize;
-        first = places.end;
-        let column = |place: usize| answers.iter().map(move |(truth, _, all)| (*truth, all[place]));
-        let errors: Vec<Vec<f64>> =
-            places.clone().map(|at| column(at).map(|(truth, a)| relative_error(a.log_z, truth)).collect()).collect();
-        let all: Vec<Answer> = places.flat_map(|at| column(at).map(|(_, answer)| answer)).collect();
-        let hits: Vec<f64> = all.iter().filter_map(|answer| answer.hit).map(f64::from).collect();
-        figures.push(Figures {
-            cell: Cell::new(&errors),
-            work: mean(&all.iter().map(|answer| f64::from(answer.work)).collect::<Vec<_>>()) / model.classes() as f64,
-            recall: (!hits.is_empty()).then(|| mean(&hits)),
-        });
+    let mut all = Vec::new();
+    for question in questions {
+        let mut series = Series::default();
+        for place in first..first + draws(question).len() {
+            let column = || answers.iter().map(|(truth, _, all)| (*truth, all[place]));
+            series.errors.push(column().map(|(truth, answer)| relative_error(answer.log_z, truth)).collect());
+            series.works.extend(column().map(|(_, answer)| f64::from(answer.work)));
+            series.steps.extend(column().filter_map(|(_, answer)| answer.steps.map(f64::from)));
+        }
+        first += draws(question).len();
+        all.push(series);
     }
-    let tops: Vec<f64> = answers.iter().map(|(_, best, _)| f64::from(*best)).collect();
-    Ok(Run { truths: answers.iter().map(|(truth, ..)| *truth).collect(), top_p: mean(&tops), figures })
-}
-
-fn draws(estimator: Estimator, seeds: u32) -> u32 {
-    if estimator.is_random() { seeds } else { 1 }
+    let (truths, bests) = answers.iter().map(|&(truth, best, _)| (truth, best)).unzip();
+    Ok((Asked { queries, truths, bests }, all))
 }
 
 /// A seed for each draw: apart by more than a generator's own mixing needs.
 fn stream(seed: u32, query: usize, place: usize) -> u64 {
     (u64::from(seed) << 56) ^ ((place as u64) << 40) ^ query as u64
-}
-
-impl Run {
-    /// A row for each estimator, with this run as its only condition.
-    pub fn rows(&self, estimators: &[Estimator]) -> Vec<Row> {
-        let row = |(&estimator, figures): (&Estimator, &Figures)| {
-            let (k, l) = estimator.sizes();
-            Row {
-                estimator: estimator.name().into(),
-                ours: !estimator.is_papers(),
-                k,
-                l,
-                work: figures.work,
-                queries: self.truths.len(),
-                recall: figures.recall,
-                cells: vec![Some(figures.cell)],
-            }
-        };
-        estimators.iter().zip(&self.figures).map(row).collect()
-    }
-
-    /// Adds this run to rows of the same estimators as another condition; where it changes nothing, an empty cell.
-    pub fn extend(&self, rows: &mut [Row], applies: impl Fn(usize) -> bool) {
-        for (place, (row, figures)) in rows.iter_mut().zip(&self.figures).enumerate() {
-            row.cells.push(applies(place).then_some(figures.cell));
-        }
-    }
 }

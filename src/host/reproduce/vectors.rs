@@ -8,15 +8,15 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::ReproduceError;
-use crate::host::build::{Plan, Targets, build};
+use crate::host::build::{Correction, Plan, Targets, build};
 use crate::host::io::NamedMatrix;
 use crate::host::{Matrix, linear};
 use crate::model::ModelBuf;
 
-/// What an index over the vectors is built as: one plan, because trying many takes long with this many rows.
-const PLAN: Plan = Plan { blend: 0.25, branching: 16, ..Plan::TAUGHT };
-/// The work that it is tuned for, as a share of N.
-pub const TUNED_FOR: f32 = 0.02;
+/// Shapes for less work than the narrowest of the builder's own leaves room for: children of a node and rows of a leaf.
+const NARROW: [(usize, usize); 2] = [(16, 16), (8, 8)];
+/// Below this share of N the shapes are narrow ones.
+const LITTLE_WORK: f32 = 0.005;
 /// Row-equivalents that any search takes.
 pub const LEAST_ROWS: f32 = 120.0;
 /// The most vectors that it is tuned on.
@@ -87,17 +87,26 @@ impl Vectors {
         self.rows.reordered(&between)
     }
 
-    /// A model file of the rows, without biases, with an index tuned on vectors that are no queries.
+    /// A model file of the rows, without biases, with the index that the builder finds best for this work, a share of N, on
+    /// vectors that are no queries.
     ///
     /// # Errors
     /// [`ReproduceError::Build`].
-    pub fn model(&self, seed: u64) -> Result<ModelBuf, ReproduceError> {
+    pub fn model(&self, work: f32) -> Result<ModelBuf, ReproduceError> {
         let biases = vec![0.0; self.rows.rows()];
         // Of few vectors more, or there is no search.
-        let work = TUNED_FOR.max(LEAST_ROWS / self.rows.rows() as f32).min(1.0);
-        let targets = Targets { work, cap: work, always_index: true, seed, plans: vec![PLAN], ..Targets::default() };
+        let work = work.max(LEAST_ROWS / self.rows.rows() as f32).min(1.0);
+        let plans = if work < LITTLE_WORK { narrow_plans() } else { Vec::new() };
+        let targets = Targets { work, cap: work, always_index: true, plans, ..Targets::default() };
         Ok(build(&self.rows, &biases, Some(&self.calibration()), &targets, &mut |_| {})?.model)
     }
+}
+
+/// With what queries teach, with less of it, and without.
+fn narrow_plans() -> Vec<Plan> {
+    let plan = |(branching, leaf), correction| Plan { branching, leaf, correction, ..Plan::TAUGHT };
+    let corrections = [Correction::Full, Correction::Shrunk, Correction::None];
+    NARROW.into_iter().flat_map(|shape| corrections.map(|correction| plan(shape, correction))).collect()
 }
 
 /// A normal number, near enough for a direction: the sum of twelve uniform ones (Irwin and Hall).

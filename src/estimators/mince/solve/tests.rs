@@ -2,9 +2,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn run(data: &[f32], noise: &[f32]) -> Root {
+fn run_with(data: &[f32], noise: &[f32], step: fn(&Difference) -> i64) -> Root {
     let logs = |list: &[f32]| list.iter().map(|&nats| Log2::from_nats(nats)).collect::<Vec<_>>();
-    solve(logs(data).into_iter(), logs(noise).into_iter())
+    solve(logs(data).into_iter(), logs(noise).into_iter(), step)
+}
+
+fn run(data: &[f32], noise: &[f32]) -> Root {
+    run_with(data, noise, Difference::halley_step)
 }
 
 /// ln G(x) − ln H(x) in f64, with the scores as they were rounded.
@@ -59,15 +63,19 @@ fn adversarial_scores_converge_to_a_stationary_point() {
 }
 
 #[test]
-fn everyday_scores_take_a_few_steps() {
-    let mut worst = 0;
+fn everyday_scores_take_a_few_steps_and_newton_s_more() {
+    let (mut worst, mut halley, mut newton) = (0, 0, 0);
     for seed in 0..50u32 {
         let wave = |i: u32| ((i.wrapping_mul(2_654_435_761).wrapping_add(seed * 977) >> 12) % 1000) as f32 / 1000.0;
         let noise: Vec<f32> = (0..100).map(|i| 6.0 * wave(i) - 8.0).collect();
         let data: Vec<f32> = (200..300).map(|i| 6.0 * wave(i)).collect();
-        worst = worst.max(check(&data, &noise));
+        let steps = check(&data, &noise);
+        let other = run_with(&data, &noise, Difference::newton_step);
+        assert!((other.log_z.to_bits() - run(&data, &noise).log_z.to_bits()).abs() <= 4, "both find the zero");
+        (worst, halley, newton) = (worst.max(steps), halley + steps, newton + other.iterations);
     }
-    assert!(worst <= 8, "{worst}");
+    println!("{halley} steps of Halley, {newton} of Newton");
+    assert!(worst <= 8 && halley < newton, "{worst} {halley} {newton}");
 }
 
 proptest! {

@@ -1,0 +1,64 @@
+//! The best rows of a search for a large head: a heap with the worst of them on top.
+//!
+//! A list in order, as the few best classes of an answer are kept in, moves half of itself for every row that gets in. With a
+//! head of 100 rows that took more time than the rows themselves; a heap moves at most log₂ k of them.
+
+use heapless::vec::VecView;
+
+use super::sort;
+use crate::hint::cold_path;
+use crate::math::Log2;
+use crate::model::Model;
+use crate::search::{Candidate, Offer};
+
+/// As many of the best candidates as a list has room for; in order only once it is [`finished`](Self::finish).
+pub(super) struct BestHeap<'a> {
+    list: &'a mut VecView<Candidate>,
+    /// What a score has to reach to be looked at: most rows stop here.
+    threshold: Log2,
+}
+
+impl<'a> BestHeap<'a> {
+    pub fn new(list: &'a mut VecView<Candidate>) -> Self {
+        list.clear();
+        let threshold = if list.capacity() == 0 { Log2::MAX } else { Log2::MIN };
+        Self { list, threshold }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, candidate: Candidate) {
+        if self.list.push(candidate).is_ok() {
+            // Before it is full nothing has to leave, and any order will do.
+            if self.list.len() < self.list.capacity() {
+                return;
+            }
+            sort::heap(self.list, &Candidate::is_before);
+        } else if let Some(worst) = self.list.first_mut()
+            && candidate.is_before(worst)
+        {
+            *worst = candidate;
+            sort::sink(self.list, &Candidate::is_before);
+        }
+        self.threshold = self.list.first().map_or(Log2::MAX, |worst| worst.score);
+    }
+
+    /// Puts them in order, best first.
+    pub fn finish(self) {
+        sort::sort(self.list, Candidate::is_before);
+    }
+}
+
+impl Offer for BestHeap<'_> {
+    #[inline]
+    fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2) {
+        if score >= self.threshold {
+            cold_path();
+            self.insert(Candidate { class: model.class_of_row(row) as u32, score });
+        }
+    }
+
+    #[inline]
+    fn threshold(&self) -> Log2 {
+        self.threshold
+    }
+}
