@@ -186,7 +186,8 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     fn predict(&mut self, first: usize, count: usize) {
         self.left = self.left.saturating_sub(count);
         self.nodes += count;
-        let (mut at, end) = (first, first.saturating_add(count));
+        // A damaged tree that was trusted may name nodes that are not there: no place may be left without a number.
+        let (mut at, end) = (first, first.saturating_add(count).min(self.tree.len()));
         while at < end {
             let (first, count) = (at, BLOCK.min(end - at));
             at += count;
