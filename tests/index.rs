@@ -250,6 +250,25 @@ fn queries_unlike_the_calibration_have_an_interval_that_holds_or_none() {
 }
 
 #[test]
+fn queries_so_long_that_twice_as_long_ones_are_refused_still_make_a_model() {
+    let mut random = Random(41);
+    let mut matrix = |rows: usize, length: f32| {
+        let row = |random: &mut Random| {
+            let values: Vec<f32> = (0..D).map(|_| random.bell()).collect();
+            let norm = values.iter().map(|x| x * x).sum::<f32>().sqrt();
+            values.into_iter().map(move |x| x / norm * length)
+        };
+        Matrix::new((0..rows).flat_map(|_| row(&mut random).collect::<Vec<_>>()).collect(), D).expect("whole rows")
+    };
+    let (weights, calibration) = (matrix(N, 50.0), matrix(300, 60.0));
+    let built = build(&weights, &[0.0; N], Some(&calibration), &targets(0.2, 0.4), &mut |_| ()).expect("builds");
+    let model = built.model.model();
+    let longer: Vec<f32> = calibration.row(0).iter().map(|x| 2.0 * x).collect();
+    assert_eq!(QueryBuffer::<D>::new(&model, &longer).err(), Some(Error::QueryTooLarge));
+    assert!(model.trust().is_some());
+}
+
+#[test]
 fn activations_with_a_mean_are_told_from_those_turned_round() {
     let Layer { weights, biases, calibration, queries } = layer(6, 0.4);
     let shifted = |queries: &Matrix, sign: f32| {
