@@ -69,6 +69,7 @@ mod names;
 #[cfg(feature = "alloc")]
 mod owned;
 mod query;
+mod sections;
 mod settings;
 mod trust;
 mod view;

@@ -1,11 +1,12 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
 use super::header::{Header, Section};
+use super::sections::{fmbe, indices, numbers, optional_words, table, tree, words};
 use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Indices, Query, RowFormat, RowTable};
-use crate::tree::{self, Tree};
+use crate::tree::Tree;
 
 /// A model file, checked. After [`Model::from_bytes`] no access can fail.
 ///
@@ -404,79 +405,4 @@ impl<'a> Model<'a> {
     pub(super) fn order(&self) -> Option<Order<'a>> {
         self.order
     }
-}
-
-/// A required section as `len` numbers.
-fn numbers<'a, T: bytemuck::AnyBitPattern>(
-    header: &Header<'a>,
-    section: Section,
-    len: Option<usize>,
-) -> Result<&'a [T], Error> {
-    let bytes = header.section(section).ok_or(Error::MissingSection(section.kind()))?;
-    let numbers: &[T] = bytemuck::try_cast_slice(bytes).map_err(|_| Error::SectionLength(section.kind()))?;
-    if Some(numbers.len()) == len { Ok(numbers) } else { Err(Error::SectionLength(section.kind())) }
-}
-
-/// Rows, scales and biases as one table of `len` rows.
-#[inline(never)]
-fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
-    let pairs = numbers(header, sections[0], len.checked_mul(header.rows.stride / 2))?;
-    let scales = numbers(header, sections[1], Some(len))?;
-    let biases = numbers(header, sections[2], Some(len))?;
-    RowTable::new(pairs, scales, biases, header.rows.stride).ok_or(Error::Header)
-}
-
-/// A section of a fixed number of words.
-fn words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
-    header: &Header<'a>,
-    section: Section,
-) -> Result<&'a [T; W], Error> {
-    numbers(header, section, Some(W))?.try_into().map_err(|_| Error::SectionLength(section.kind()))
-}
-
-/// The same of an optional section.
-fn optional_words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
-    header: &Header<'a>,
-    section: Section,
-) -> Result<Option<&'a [T; W]>, Error> {
-    header.section(section).map(|_| words(header, section)).transpose()
-}
-
-/// An optional section of indices below `limit`.
-#[cold]
-fn indices<'a>(header: &Header<'a>, section: Section, limit: usize) -> Result<Option<Indices<'a>>, Error> {
-    let parse = |bytes| Indices::parse(bytes, limit).ok_or(Error::SectionLength(section.kind()));
-    header.section(section).map(parse).transpose()
-}
-
-/// The tree: all of its sections, or none.
-#[cold]
-fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
-    if header.section(Section::TreeInfo).is_none() {
-        return Ok(None);
-    }
-    let info: &[u32; tree::INFO_WORDS] = words(header, Section::TreeInfo)?;
-    if info[tree::INFO_USED..] != [0; tree::INFO_WORDS - tree::INFO_USED] {
-        return Err(Error::SectionContent(Section::TreeInfo.kind()));
-    }
-    let len = header.section(Section::NodeScales).map_or(0, <[u8]>::len) / size_of::<u16>();
-    let nodes = table(header, len, [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
-    let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;
-    let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;
-    let spreads = numbers(header, Section::NodeSpreads, Some(len))?;
-    let gains = numbers(header, Section::NodeGains, Some(len))?;
-    let bounds = match header.section(Section::NodeBounds) {
-        Some(_) => Some(numbers(header, Section::NodeBounds, Some(len))?),
-        None => None,
-    };
-    let tree = Tree::new(nodes, spans, spreads, gains, bounds, info);
-    tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
-}
-
-/// The table of random features, if there is one.
-#[cold]
-fn fmbe<'a>(header: &Header<'a>) -> Result<Option<Fmbe<'a>>, Error> {
-    let parse = |bytes| bytemuck::try_cast_slice(bytes).ok().and_then(|words| Fmbe::parse(words, header.rows.dim));
-    let wrong = Error::SectionLength(Section::Fmbe.kind());
-    header.section(Section::Fmbe).map(|bytes| parse(bytes).ok_or(wrong)).transpose()
 }

@@ -1,0 +1,84 @@
+//! Sections as what they hold: lengths are checked, contents are not.
+
+use super::Fmbe;
+use super::header::{Header, Section};
+use crate::Error;
+use crate::rows::{Indices, RowTable};
+use crate::tree::{self, Tree};
+
+/// A required section as `len` numbers.
+pub(super) fn numbers<'a, T: bytemuck::AnyBitPattern>(
+    header: &Header<'a>,
+    section: Section,
+    len: Option<usize>,
+) -> Result<&'a [T], Error> {
+    let bytes = header.section(section).ok_or(Error::MissingSection(section.kind()))?;
+    let numbers: &[T] = bytemuck::try_cast_slice(bytes).map_err(|_| Error::SectionLength(section.kind()))?;
+    if Some(numbers.len()) == len { Ok(numbers) } else { Err(Error::SectionLength(section.kind())) }
+}
+
+/// Rows, scales and biases as one table of `len` rows.
+#[inline(never)]
+pub(super) fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
+    let pairs = numbers(header, sections[0], len.checked_mul(header.rows.stride / 2))?;
+    let scales = numbers(header, sections[1], Some(len))?;
+    let biases = numbers(header, sections[2], Some(len))?;
+    RowTable::new(pairs, scales, biases, header.rows.stride).ok_or(Error::Header)
+}
+
+/// A section of a fixed number of words.
+#[inline]
+pub(super) fn words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
+    header: &Header<'a>,
+    section: Section,
+) -> Result<&'a [T; W], Error> {
+    numbers(header, section, Some(W))?.try_into().map_err(|_| Error::SectionLength(section.kind()))
+}
+
+/// The same of an optional section.
+#[inline]
+pub(super) fn optional_words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
+    header: &Header<'a>,
+    section: Section,
+) -> Result<Option<&'a [T; W]>, Error> {
+    header.section(section).map(|_| words(header, section)).transpose()
+}
+
+/// An optional section of indices below `limit`.
+#[cold]
+pub(super) fn indices<'a>(header: &Header<'a>, section: Section, limit: usize) -> Result<Option<Indices<'a>>, Error> {
+    let parse = |bytes| Indices::parse(bytes, limit).ok_or(Error::SectionLength(section.kind()));
+    header.section(section).map(parse).transpose()
+}
+
+/// The tree: all of its sections, or none.
+#[cold]
+pub(super) fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
+    if header.section(Section::TreeInfo).is_none() {
+        return Ok(None);
+    }
+    let info: &[u32; tree::INFO_WORDS] = words(header, Section::TreeInfo)?;
+    if info[tree::INFO_USED..] != [0; tree::INFO_WORDS - tree::INFO_USED] {
+        return Err(Error::SectionContent(Section::TreeInfo.kind()));
+    }
+    let len = header.section(Section::NodeScales).map_or(0, <[u8]>::len) / size_of::<u16>();
+    let nodes = table(header, len, [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
+    let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;
+    let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;
+    let spreads = numbers(header, Section::NodeSpreads, Some(len))?;
+    let gains = numbers(header, Section::NodeGains, Some(len))?;
+    let bounds = match header.section(Section::NodeBounds) {
+        Some(_) => Some(numbers(header, Section::NodeBounds, Some(len))?),
+        None => None,
+    };
+    let tree = Tree::new(nodes, spans, spreads, gains, bounds, info);
+    tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
+}
+
+/// The table of random features, if there is one.
+#[cold]
+pub(super) fn fmbe<'a>(header: &Header<'a>) -> Result<Option<Fmbe<'a>>, Error> {
+    let parse = |bytes| bytemuck::try_cast_slice(bytes).ok().and_then(|words| Fmbe::parse(words, header.rows.dim));
+    let wrong = Error::SectionLength(Section::Fmbe.kind());
+    header.section(Section::Fmbe).map(|bytes| parse(bytes).ok_or(wrong)).transpose()
+}
