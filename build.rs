@@ -28,4 +28,8 @@ fn main() {
     if variable("CARGO_CFG_TARGET_OS") == "none" && !variable("CARGO_FEATURE_DEFMT").is_empty() {
         println!("cargo:rustc-link-arg-examples=-Tdefmt.x");
     }
+    // Clips and thousands of words are more than memory.x has room for; QEMU's boards have 4 MiB.
+    if variable("CARGO_CFG_TARGET_OS") == "none" && !variable("CARGO_FEATURE_KEYWORDS").is_empty() {
+        println!("cargo:rustc-link-arg-examples=--defsym=_flash_length=4194304");
+    }
 }

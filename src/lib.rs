@@ -60,6 +60,7 @@
 //! | `search` | best-first search within a [`Budget`]: rows that matter are scored, the rest stays a prediction |
 //! | [`estimators`] | Z from both, by several methods, and the [`Prediction`] |
 //! | `classifier`, [`language`] | [`Classifier`]; the query of a language model from the words before |
+//! | `keywords` | from samples of a microphone to words (feature `keywords`) |
 //! | `host`, `capi`, `cli` | what runs on a host only (feature `std`); functions for C; the command |
 //! | `guide` | pages to read |
 //!
@@ -104,6 +105,7 @@
 //! | `import` | an engine that runs ONNX networks, for `zhat build --model … --inputs …` and `zhat check` |
 //! | `defmt` | `defmt::Format` for the public types, and log points |
 //! | `capi` | functions for C |
+//! | `keywords` | `zhat::keywords`: features, detector and encoder of a keyword spotter |
 //! | `micromath` | faster, coarser float functions at the edges of a query, never in row work |
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -132,6 +134,9 @@ pub mod estimators;
 mod classifier;
 pub mod language;
 
+#[cfg(feature = "keywords")]
+pub mod keywords;
+
 #[cfg(feature = "capi")]
 pub mod capi;
 #[cfg(feature = "std")]
@@ -152,6 +157,9 @@ pub use estimators::{Prediction, Ranked, exact};
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub use host::{doc_example, doc_file};
+#[cfg(all(feature = "std", feature = "keywords"))]
+#[doc(hidden)]
+pub use host::{doc_sound, doc_spotter};
 pub use math::{Log2, LogSum};
 #[cfg(feature = "alloc")]
 #[doc(inline)]

@@ -56,3 +56,14 @@ fn networks_have_an_output_layer() {
         assert!(Tflite::from_bytes(&path, bytes).and_then(|network| network.layer(None)).is_ok(), "{}", path.display());
     }
 }
+
+#[test]
+#[cfg(feature = "keywords")]
+fn encoders_are_valid() {
+    for (path, bytes) in seeds("encoder") {
+        let mut words = vec![0u64; bytes.len().div_ceil(8)];
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(&bytes);
+        let encoder = zhat::keywords::Encoder::from_bytes(&bytemuck::cast_slice(&words)[..bytes.len()]);
+        assert!(encoder.is_ok(), "{}: {:?}", path.display(), encoder.err());
+    }
+}

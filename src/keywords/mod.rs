@@ -1,0 +1,33 @@
+//! Keyword spotting: from a microphone's samples to words with their probabilities.
+//!
+//! ```text
+//! samples → Features → Detector: is it a word? → EncoderState → query → Classifier, ten times a second → mean → Event
+//!           10 ms      energy against noise       streaming, int8           thousands of words
+//! ```
+//!
+//! [`Spotter`] is all of it in one; the parts are public, for programs that have some of them already. Nothing allocates, and
+//! nothing panics. `guide::keyword_spotting` says what each part costs, and how to train for other words.
+//!
+//! All floats are computed in one order, by libm and without fused operations: events and the bits of every answer are the
+//! same on a host and on devices.
+
+mod detector;
+mod encoder;
+mod features;
+mod smoothing;
+mod spotter;
+mod tables;
+mod thresholds;
+
+pub use detector::{Detector, Moment};
+pub use encoder::{Encoder, EncoderError, EncoderState};
+pub use features::{BANDS, Features, Frame, HOP};
+pub use spotter::{Decision, Event, OTHER, Spotter, TOP};
+pub use thresholds::Thresholds;
+
+/// Samples a second.
+///
+/// ```
+/// assert_eq!(zhat::keywords::SAMPLE_RATE, 16_000);
+/// ```
+pub const SAMPLE_RATE: u32 = 16_000;

@@ -1,0 +1,364 @@
+//! The whole way: samples in, decisions and events out.
+
+use super::detector::{Detector, Moment};
+use super::encoder::{DIM, Encoder, EncoderState};
+use super::features::{BANDS, Features, Frame};
+use super::smoothing::Smoothing;
+use crate::Error;
+use crate::classifier::Classifier;
+use crate::estimators::Prediction;
+use crate::rows::QueryBuffer;
+use crate::search::Scratch;
+
+/// Frames that are encoded from before the one at which a word is noticed: 120 ms.
+pub(super) const BEFORE: u32 = 12;
+/// Frames that are kept: a power of two above that.
+const KEPT: usize = 16;
+/// Frames that are encoded at most for each that comes in. After the beginning of a word the encoder is behind by
+/// [`BEFORE`] frames, and catches up little by little: no block takes much longer than another.
+const AT_ONCE: u32 = 2;
+/// Frames from one decision to the next: ten a second.
+const BETWEEN: u32 = 10;
+/// Decisions after the end of a word that an event takes.
+const LEAST_DECISIONS: u32 = 2;
+/// Frames for which a word does not come again: 0.5 s.
+const REFRACTORY: u32 = 50;
+/// Classes of a decision.
+///
+/// ```
+/// assert_eq!(zhat::keywords::TOP, 5);
+/// ```
+pub const TOP: usize = 5;
+/// The name of the class that stands for everything that is no word of the vocabulary.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/keywords/keywords.zhat"))?;
+/// assert!(model.names().is_some_and(|names| names.find(zhat::keywords::OTHER).is_some()));
+/// # Ok::<(), zhat::Error>(())
+/// ```
+pub const OTHER: &str = "<other>";
+
+/// A word was heard.
+///
+/// ```
+/// # let sound = zhat::doc_sound();
+/// # let mut spotter = zhat::doc_spotter();
+/// spotter.hear(sound, |decision| {
+///     if let Some(event) = decision.event {
+///         println!("{} ms: class {}, p {}", 10 * event.end, event.class, event.p);
+///         assert!(event.begin < event.end);
+///     }
+/// })?;
+/// # Ok::<(), zhat::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct Event {
+    /// The frames, of 10 ms, at which it was noticed and at which it fell silent.
+    pub begin: u32,
+    /// See `begin`.
+    pub end: u32,
+    /// The word.
+    pub class: u32,
+    /// Its probability: the mean of the decisions since it fell silent.
+    pub p: f32,
+    /// The interval of the last decision's, if the class is in its list and the query is like those of the calibration.
+    pub interval: Option<(f32, f32)>,
+}
+
+/// The answer of the output layer at some time within a word, ten times a second and at its end.
+///
+/// ```
+/// # let sound = zhat::doc_sound();
+/// # let mut spotter = zhat::doc_spotter();
+/// let mut most = 0.0_f32;
+/// spotter.hear(sound, |decision| most = most.max(decision.prediction.top[0].p))?;
+/// assert!(most > 0.0);
+/// # Ok::<(), zhat::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Decision {
+    /// The last frame that was heard.
+    pub frame: u32,
+    /// The classes.
+    pub prediction: Prediction<TOP>,
+    /// The word, if it is over and sure enough.
+    pub event: Option<Event>,
+}
+
+/// Hears words in a stream of samples. All its memory is in itself: `WORDS` are those of the search, as `zhat inspect` says.
+///
+/// ```
+/// # let (sound, encoder) = (zhat::doc_sound(), zhat::doc_file("models/keywords/encoder.bin"));
+/// # let model = zhat::doc_file("models/keywords/keywords.zhat");
+/// use zhat::keywords::{Encoder, HOP, Spotter};
+/// use zhat::{Classifier, Model};
+///
+/// let model = Model::from_bytes(model)?;
+/// let encoder = Encoder::from_bytes(encoder).expect("an encoder");
+/// let mut spotter = Spotter::<1024>::new(encoder, Classifier::new(model)?)?;
+/// for block in sound.chunks(HOP) {
+///     // As the microphone gives them.
+///     spotter.hear(block, |decision| {
+///         if let Some(event) = decision.event {
+///             println!("{:?} {:.3}", model.names().and_then(|names| names.get(event.class as usize)), event.p);
+///         }
+///     })?;
+/// }
+/// # Ok::<(), zhat::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Spotter<'a, const WORDS: usize> {
+    features: Features,
+    detector: Detector,
+    /// The last frames, by their number.
+    kept: [[f32; BANDS]; KEPT],
+    /// Frames heard, and the first that is still to be encoded.
+    heard: u32,
+    encoded: u32,
+    word: Option<Word>,
+    encoder: Encoder<'a>,
+    state: EncoderState,
+    /// What the output layer is asked next, if a decision is due.
+    values: Option<Values>,
+    classifier: Classifier<'a>,
+    query: QueryBuffer<DIM>,
+    scratch: Scratch<WORDS>,
+    smoothing: Smoothing,
+    threshold: f32,
+    other: Option<u32>,
+    last: Option<Event>,
+}
+
+/// A word that lasts.
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    begin: u32,
+    /// Frames since it began.
+    frames: u32,
+    /// The last frame was its end.
+    is_over: bool,
+}
+
+/// A query as the encoder gives it.
+type Values = [f32; DIM];
+
+impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
+    /// Bytes of RAM, beside the stack.
+    ///
+    /// ```
+    /// assert!(zhat::keywords::Spotter::<1024>::RAM <= 32 * 1024);
+    /// ```
+    pub const RAM: usize = size_of::<Self>();
+
+    /// A spotter with the threshold that is stored with the encoder.
+    ///
+    /// ```
+    /// # let (model, encoder) = (zhat::doc_file("models/keywords/keywords.zhat"), zhat::doc_file("models/keywords/encoder.bin"));
+    /// # let (model, encoder) = (zhat::Model::from_bytes(model)?, zhat::keywords::Encoder::from_bytes(encoder).unwrap());
+    /// use zhat::{Classifier, Error, keywords::Spotter};
+    ///
+    /// assert!(Spotter::<1024>::new(encoder, Classifier::new(model)?).is_ok());
+    /// let other = Classifier::new(zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?)?;
+    /// assert_eq!(Spotter::<1024>::new(encoder, other).unwrap_err(), Error::QueryLength);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::QueryLength`] if the model is not one for this encoder, [`Error::ScratchWords`] if it needs more `WORDS`.
+    // Where it is kept, not on the stack and then copied.
+    #[inline(always)]
+    pub fn new(encoder: Encoder<'a>, classifier: Classifier<'a>) -> Result<Self, Error> {
+        let model = classifier.model();
+        if encoder.dim() != DIM || model.dim() != DIM {
+            return Err(Error::QueryLength);
+        }
+        if WORDS < model.scratch_words() {
+            return Err(Error::ScratchWords(model.scratch_words() as u32));
+        }
+        let other = model.names().and_then(|names| names.find(OTHER)).map(|class| class as u32);
+        Ok(Self {
+            features: Features::new(),
+            detector: Detector::new(),
+            kept: [[0.0; BANDS]; KEPT],
+            heard: 0,
+            encoded: 0,
+            word: None,
+            encoder,
+            state: EncoderState::new(),
+            values: None,
+            classifier,
+            query: QueryBuffer::empty(),
+            scratch: Scratch::new(),
+            smoothing: Smoothing::new(),
+            threshold: encoder.thresholds().p,
+            other,
+            last: None,
+        })
+    }
+
+    /// The same with another threshold.
+    ///
+    /// ```
+    /// # let sound = zhat::doc_sound();
+    /// let mut deaf = zhat::doc_spotter().with_threshold(1.1);
+    /// deaf.hear(sound, |decision| assert!(decision.event.is_none()))?;
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn with_threshold(mut self, threshold: f32) -> Self {
+        self.threshold = threshold;
+        self
+    }
+
+    /// Whether a word lasts: the encoder is at work.
+    ///
+    /// ```
+    /// let mut spotter = zhat::doc_spotter();
+    /// spotter.hear(&zhat::doc_sound()[..12_000], |_| {})?;
+    /// assert!(spotter.is_listening());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn is_listening(&self) -> bool {
+        self.word.is_some()
+    }
+
+    /// Takes a block of samples of any length: the three steps below, as often as there are frames.
+    ///
+    /// ```
+    /// # let sound = zhat::doc_sound();
+    /// // The length of the blocks changes nothing.
+    /// let mut heard = [160, 1000].map(|len| {
+    ///     let (mut spotter, mut all) = (zhat::doc_spotter(), Vec::new());
+    ///     for block in sound.chunks(len) {
+    ///         spotter.hear(block, |decision| all.push((decision.frame, decision.event))).expect("decisions");
+    ///     }
+    ///     all
+    /// });
+    /// assert_eq!(heard[0], heard[1]);
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`decide`](Self::decide). The samples after it are lost.
+    pub fn hear(&mut self, mut samples: &[i16], mut each: impl FnMut(&Decision)) -> Result<(), Error> {
+        while !samples.is_empty() {
+            let frame;
+            (frame, samples) = self.sample(samples);
+            if let Some(frame) = frame
+                && self.listen(&frame)
+                && let Some(decision) = self.decide()?
+            {
+                each(&decision);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first step: samples up to the end of a frame, as [`Features::push`].
+    ///
+    /// ```
+    /// let mut spotter = zhat::doc_spotter();
+    /// let (frame, rest) = spotter.sample(&[0; 410]);
+    /// assert!(frame.is_some() && rest.len() == 10);
+    /// ```
+    pub fn sample<'s>(&mut self, samples: &'s [i16]) -> (Option<Frame>, &'s [i16]) {
+        self.features.push(samples)
+    }
+
+    /// The second step: a frame to the detector and, within a word, through the encoder. Whether a decision is due, and
+    /// its query is there.
+    ///
+    /// ```
+    /// let mut spotter = zhat::doc_spotter();
+    /// let (frame, _) = spotter.sample(&[0; 400]);
+    /// assert!(!spotter.listen(&frame.expect("a frame"))); // silence
+    /// ```
+    pub fn listen(&mut self, frame: &Frame) -> bool {
+        if let Some(place) = self.kept.get_mut(self.heard as usize % KEPT) {
+            *place = frame.bands;
+        }
+        self.heard = self.heard.wrapping_add(1);
+        let moment = self.detector.push(frame.level);
+        match moment {
+            Moment::Silence => self.word = None,
+            Moment::Begin => {
+                self.state.clear();
+                self.smoothing.clear();
+                self.encoded = self.heard.saturating_sub(BEFORE + 1);
+                self.word = Some(Word { begin: self.heard, frames: 0, is_over: false });
+            }
+            Moment::Inside | Moment::End | Moment::Cut => {}
+        }
+        let Some(word) = &mut self.word else { return false };
+        if self.detector.quiet_frames() == 0 {
+            // It was a pause within the word.
+            self.smoothing.clear();
+        }
+        word.is_over = matches!(moment, Moment::End | Moment::Cut);
+        word.frames += 1;
+        for _ in 0..AT_ONCE {
+            if self.encoded == self.heard {
+                break;
+            }
+            if let Some(bands) = self.kept.get(self.encoded as usize % KEPT) {
+                self.state.push(&self.encoder, bands);
+            }
+            self.encoded = self.encoded.wrapping_add(1);
+        }
+        // The encoder is of this size: `new` has seen to it.
+        let is_due = word.is_over || word.frames.is_multiple_of(BETWEEN);
+        self.values = if is_due { self.state.query(&self.encoder).ok() } else { None };
+        self.values.is_some()
+    }
+
+    /// The third step, where [`listen`](Self::listen) says that it is due: the output layer, and whether a word is over and
+    /// sure enough. Nothing outside of a word.
+    ///
+    /// ```
+    /// let mut spotter = zhat::doc_spotter();
+    /// assert!(spotter.decide()?.is_none());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Classifier::classify`], for an encoder whose activations are no numbers.
+    pub fn decide(&mut self) -> Result<Option<Decision>, Error> {
+        let Some((word, values)) = self.word.zip(self.values.take()) else { return Ok(None) };
+        self.query.set(self.classifier.model(), &values)?;
+        let prediction = self.classifier.classify::<TOP>(&self.query, &mut self.scratch)?;
+        if self.detector.quiet_frames() > 0 {
+            self.smoothing.add(&prediction);
+        }
+        let event = self.event(&word, &prediction);
+        if event.is_some() {
+            self.last = event;
+            self.detector.finish();
+        }
+        if event.is_some() || word.is_over {
+            self.word = None;
+        }
+        Ok(Some(Decision { frame: self.heard, prediction, event }))
+    }
+
+    /// An event, if all conditions hold.
+    fn event(&self, word: &Word, prediction: &Prediction<TOP>) -> Option<Event> {
+        let (class, p) = self.smoothing.best()?;
+        let end = self.heard.wrapping_sub(self.detector.quiet_frames());
+        let is_echo =
+            self.last.is_some_and(|last| last.class == class && word.begin.wrapping_sub(last.end) < REFRACTORY);
+        let is_event = p >= self.threshold
+            && self.smoothing.decisions() >= LEAST_DECISIONS
+            && self.detector.is_word()
+            && self.other != Some(class)
+            && prediction.is_rejected() != Some(true)
+            && !is_echo;
+        let place = prediction.top.iter().position(|best| best.class == class);
+        let interval = place.and_then(|place| prediction.interval(place));
+        is_event.then_some(Event { begin: word.begin, end, class, p, interval })
+    }
+}
+
+// Everything that a word takes is small enough for the smallest parts with a DSP.
+const _: () = assert!(Spotter::<2048>::RAM <= 48 * 1024);
