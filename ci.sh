@@ -19,7 +19,7 @@ HOST_FEATURES=cli,import,capi
 
 # Targets that the library must build for, and the features that it must build with, one at a time.
 BARE_TARGETS=(thumbv6m-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf)
-BARE_FEATURES=(alloc defmt micromath capi)
+BARE_FEATURES=(alloc defmt micromath capi keywords)
 
 # Boards that examples run on: target and QEMU machine.
 declare -A BOARDS=(
@@ -44,6 +44,8 @@ EXAMPLES=(
     "with_alloc alloc m3 m4"
     "costs - m3 m4 m7 m33"
     "panic_free - m0 m3 m4 m7 m33"
+    "keywords keywords m4 m7 m33"
+    "panic_free keywords m4 m7 m33"
 )
 
 # Examples that also run with overflow checks and debug assertions, and where: with and without FPU and DSP.
@@ -89,7 +91,7 @@ host() {
     step "clippy, all features" cargo clippy --all-targets --all-features -- -D warnings
     step "tests" cargo test --features "$HOST_FEATURES"
     step "tests of the core, with micromath" cargo test --features capi,defmt,micromath --lib --test views --test capi
-    step "documentation of the core" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --lib --features alloc,capi
+    step "documentation of the core" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --lib --features alloc,capi,keywords
     step "examples in the documentation" examples_in_documentation
     step "documentation" env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --all-features
     step "package" package_is_whole
@@ -449,7 +451,7 @@ make_models() {
 # module's page and in examples/c.)
 examples_in_documentation() {
     local table
-    table=$(RUSTC_BOOTSTRAP=1 cargo rustdoc --quiet --lib --features std,capi -- -Z unstable-options --show-coverage)
+    table=$(RUSTC_BOOTSTRAP=1 cargo rustdoc --quiet --lib --features std,capi,keywords -- -Z unstable-options --show-coverage)
     grep '^| Total .* 100.0% |$' <<<"$table" || die "an item has no example: $table"
 }
 
@@ -458,7 +460,8 @@ package_is_whole() {
     local list file missing=()
     list=$(cargo package --list --allow-dirty)
     for file in README.md LICENSE-MIT LICENSE-APACHE src/capi/zhat.h src/guide/search.svg src/model/layout.svg \
-        models/next_word.zhat models/next_word.context tests/data/indexed.zhat; do
+        models/next_word.zhat models/next_word.context tests/data/indexed.zhat \
+        models/keywords/keywords.zhat models/keywords/encoder.bin models/keywords/clips.wav; do
         grep -qx "$file" <<<"$list" || missing+=("$file")
     done
     [ "${#missing[@]}" -eq 0 ] || die "not in the package: ${missing[*]}"

@@ -57,6 +57,8 @@ fn answers_agree() -> Result<bool, Error> {
     let _ = black_box(next_word(bytes, &model));
     look_at(&model);
     compute();
+    #[cfg(feature = "keywords")]
+    let _ = black_box(spot_keywords(bytes, &classifier));
     Ok(truth.class == best.class && low <= high && probability <= truth.p && int8_is_taken(&model)?)
 }
 
@@ -119,6 +121,29 @@ fn next_word(bytes: &[u8], model: &Model<'_>) -> Result<(), Error> {
         let words = Context::words::<3>(names, black_box("a few words"))?;
         black_box(context.query::<DIM, 24>(model, &words)?);
     }
+    Ok(())
+}
+
+/// From samples to words. The bytes are no encoder: only what is linked counts.
+#[cfg(feature = "keywords")]
+fn spot_keywords(bytes: &[u8], classifier: &Classifier<'_>) -> Result<(), Error> {
+    use zhat::keywords::{Detector, Encoder, EncoderState, Features, Spotter};
+
+    let Ok(encoder) = Encoder::from_bytes(bytes) else { return Ok(()) };
+    black_box((encoder.dim(), encoder.thresholds()));
+    let mut spotter = Spotter::<{ scratch_words(300, 88) }>::new(encoder, *classifier)?.with_threshold(0.5);
+    spotter.hear(black_box(&[0; 500]), |decision| {
+        black_box(decision);
+    })?;
+    black_box(spotter.is_listening());
+    let (mut features, mut state, mut detector) = (Features::new(), EncoderState::new(), Detector::new());
+    if let (Some(frame), _) = features.push(black_box(&[0; 500])) {
+        black_box((detector.push(frame.level), detector.noise(), detector.quiet_frames(), detector.is_word()));
+        detector.finish();
+        state.push(&encoder, &frame.bands);
+    }
+    black_box(state.query::<128>(&encoder)?);
+    state.clear();
     Ok(())
 }
 

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use zhat::host::Matrix;
 use zhat::host::evaluate::{Evaluation, Method, Options, Report, stored_budget};
 use zhat::host::measure::{exact_predictions, predictions};
 use zhat::language::Context;
 use zhat::{Model, Ranked, include_model};
 
+use super::demo_keywords::Keywords;
 use super::output::{Table, percent, print};
 use super::{Failure, Outcome, eval};
 
@@ -18,12 +19,23 @@ use super::{Failure, Outcome, eval};
 /// the Union addresses. It predicts the word after each of a few beginnings, then after all sample contexts, with every
 /// class scored and with a few per cent of them.
 #[derive(Args)]
-#[command(after_help = "Example:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Example:
   zhat demo
-  zhat demo we will defend the")]
+  zhat demo we will defend the
+  zhat demo keywords"
+)]
 pub struct Demo {
     /// Words to continue, instead of the sample contexts: as in the speeches, in lower case, punctuation apart
     words: Vec<String>,
+    #[command(subcommand)]
+    other: Option<Other>,
+}
+
+#[derive(Subcommand)]
+enum Other {
+    Keywords(Keywords),
 }
 
 static MODEL: &[u8] = include_model!("../../models/next_word.zhat");
@@ -43,6 +55,9 @@ const MISSED: &str = " *";
 
 impl Demo {
     pub fn run(&self) -> Outcome {
+        if let Some(Other::Keywords(keywords)) = &self.other {
+            return keywords.run();
+        }
         let model = Model::from_bytes(MODEL)?;
         let context = Context::from_bytes(CONTEXT, DIM)?;
         if !self.words.is_empty() {

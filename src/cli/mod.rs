@@ -7,6 +7,7 @@ mod check;
 mod clock;
 mod completions;
 mod demo;
+mod demo_keywords;
 mod eval;
 mod export_rust;
 mod files;
@@ -23,6 +24,7 @@ mod reproduce;
 mod split;
 mod train;
 mod tune;
+mod wav;
 
 use std::process::ExitCode;
 

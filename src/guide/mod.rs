@@ -6,6 +6,7 @@
 //! | [`from_your_network`] | ONNX, PyTorch, TensorFlow Lite and Keras, to a checked model file |
 //! | [`walk_through`] | the commands on a weight matrix, and what they print |
 //! | [`json`] | what the commands print with `--json`, field by field |
+//! | [`keyword_spotting`] | from a microphone to words: what each part costs, and other words or languages |
 //! | [`own_board`] | a firmware from nothing: Rust, RTIC, Embassy, C |
 //! | [`measured`] | error, recall, coverage, instructions, flash and RAM |
 //! | [`paper`] | the tables of "Sublinear Partition Estimation", with our estimators in them |
@@ -22,6 +23,9 @@ pub mod from_your_network {}
 
 #[doc = include_str!("walk_through.md")]
 pub mod walk_through {}
+
+#[doc = include_str!("keyword_spotting.md")]
+pub mod keyword_spotting {}
 
 #[doc = include_str!("own_board.md")]
 pub mod own_board {}

@@ -40,11 +40,14 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
         "tune model.zhat --queries queries.npy --budgets 10%,30%",
         "query model.zhat --query queries.npy --top 2",
         "query model.zhat --query queries.npy --exact",
+        "demo keywords",
+        "demo keywords --threshold 0",
     ] {
         let printed = files.run(&format!("{line} --json"));
         let output = json(&printed);
         assert!(printed.starts_with("{\n  \"schema\": 1,\n"), "{printed}");
-        page.expect(&format!("zhat {}", line.split(' ').next().unwrap()), &output);
+        let command = if line.starts_with("demo") { "demo keywords" } else { line.split(' ').next().unwrap() };
+        page.expect(&format!("zhat {command}"), &output);
     }
-    page.expect_all_seen(&["zhat build", "zhat eval", "zhat tune", "zhat inspect", "zhat query"]);
+    page.expect_all_seen(&["zhat build", "zhat eval", "zhat tune", "zhat inspect", "zhat query", "zhat demo keywords"]);
 }

@@ -107,10 +107,38 @@ fn the_demonstration_goes_on_from_any_words() {
 }
 
 #[test]
+fn keywords_are_heard_and_drawn() {
+    let files = Files::new();
+    let text = files.run("demo keywords --plot words.svg");
+    assert!(text.contains("the clips that ship") && text.contains("classes; events from p"), "{text}");
+    assert!(fs::read_to_string(files.path("words.svg")).unwrap().contains("mel band"));
+    let silence = [
+        &b"RIFF\x24\x7d\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\0\x7d\0\0"[..],
+        &[0; 32_000],
+    ];
+    fs::write(files.path("silence.wav"), silence.concat()).unwrap();
+    assert!(
+        files.run("demo keywords silence.wav silence.wav").contains("silence.wav, 1.00 s, 0 decisions\n  no word\n")
+    );
+}
+
+#[test]
 fn every_help_has_an_example_and_ends_well() {
     let files = Files::new();
     assert!(files.run("--help").contains("Example:"));
-    let commands = ["build", "eval", "tune", "inspect", "query", "export-rust", "demo", "plot", "completions", "man"];
+    let commands = [
+        "build",
+        "eval",
+        "tune",
+        "inspect",
+        "query",
+        "export-rust",
+        "demo",
+        "demo keywords",
+        "plot",
+        "completions",
+        "man",
+    ];
     let plots = ["plot cumulative", "plot reliability", "plot error-work"];
     let papers = ["table1", "table2", "table3", "figure1", "table4", "document"].map(|it| format!("reproduce {it}"));
     let others = ["train", "reproduce"].into_iter().chain(papers.iter().map(String::as_str));

@@ -10,6 +10,8 @@ mod error_against_work;
 mod growth;
 mod legend;
 mod reliability;
+#[cfg(feature = "keywords")]
+mod spectrogram;
 
 use core::fmt;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ pub use cumulative::cumulative;
 pub use error_against_work::{Line, error_against_work};
 pub use growth::growth;
 pub use reliability::reliability;
+#[cfg(feature = "keywords")]
+pub use spectrogram::{Spoken, spectrogram};
 
 use crate::host::io::write_atomically;
 
@@ -141,6 +145,15 @@ mod tests {
             error_against_work(&path, "m.zhat, 9 queries", &lines).unwrap();
             reliability(&path, "m.zhat, 9 queries", &[("moments", vec![(0.1, 0.2, 0.5), (0.9, 0.8, 0.5)])]).unwrap();
             cumulative(&path, "m.zhat, 9 queries", &[("query 0".into(), vec![0.5, 0.8, 1.0])]).unwrap();
+            #[cfg(feature = "keywords")]
+            spectrogram(
+                &path.with_file_name(format!("sound-{name}")),
+                "m.wav",
+                &[[1.0; 40], [2.0; 40]],
+                &[(0.0, 0.5)],
+                &[],
+            )
+            .unwrap();
             assert!(std::fs::metadata(&path).unwrap().len() > 1000);
         }
         let svg = std::fs::read_to_string(directory.path().join("a.svg")).unwrap();
