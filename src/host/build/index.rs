@@ -4,8 +4,10 @@ use nalgebra::DMatrix;
 
 use super::assemble::{self, BoundsOf, Parts};
 use super::hierarchy::Hierarchy;
+use super::links::Tops;
 use super::metric::Metric;
 use super::predict::{Learned, Lesson, NodeFit};
+use super::shift::Shift;
 use super::{Plan, bounds, links, moments, predict, spread_function};
 use crate::host::quantise::{self, Compensation, QuantisedRows};
 use crate::host::{BuildError, Matrix, linear};
@@ -33,8 +35,8 @@ impl Source {
 /// Queries to learn from, and what the layer makes of them.
 pub struct Taught<'a> {
     pub queries: &'a Matrix,
-    /// The best rows of each query, in the order of the classes.
-    tops: Vec<Vec<u32>>,
+    /// The best rows of each query, in the order of the classes, and its Z.
+    tops: Vec<Tops>,
     /// For each class those that are high together with it.
     together: Vec<Vec<u32>>,
 }
@@ -48,7 +50,12 @@ impl<'a> Taught<'a> {
 
     /// The best class of each query.
     pub fn best(&self) -> Vec<u32> {
-        self.tops.iter().map(|top| top[0]).collect()
+        self.tops.iter().map(|top| top.rows[0]).collect()
+    }
+
+    /// ln Z of each query.
+    pub fn log_z(&self) -> Vec<f32> {
+        self.tops.iter().map(|top| top.log_z).collect()
     }
 }
 
@@ -78,7 +85,7 @@ impl<'a> Grown<'a> {
     pub fn learn(&self, taught: &Taught<'_>) -> Option<Vec<Learned>> {
         let (constant, slope) = self.spread_function;
         let function = SpreadFunction { constant, slope, curve_exponent: 0, frozen_exponent: 0 };
-        let lesson = Lesson::new(taught.queries, &taught.best(), &function)?;
+        let lesson = Lesson::new(taught.queries, &taught.tops, &function)?;
         Some(predict::learn(&self.rows, &self.hierarchy, &lesson, &self.moments))
     }
 
@@ -115,6 +122,11 @@ impl Index<'_> {
     /// The least cap of a search that is sure to score a row.
     pub fn least_cap(&self) -> u32 {
         self.grown.hierarchy.least_cap() as u32
+    }
+
+    /// Adds a function of the query to what all nodes predict.
+    pub fn shift(&mut self, shift: &Shift) {
+        self.fits.iter_mut().for_each(|fit| shift.add_to(fit));
     }
 
     /// The finished file.

@@ -57,10 +57,10 @@ fn interleave(row: u32, together: &[u32], near: &[u32], count: usize, rows: usiz
 
 /// For each row the rows that are high together with it, best first, at most `count`; `tops` are the [`top_rows`] of the
 /// queries.
-pub fn high_together(layer: &QuantisedRows, queries: &Matrix, tops: &[Vec<u32>], count: usize) -> Vec<Vec<u32>> {
+pub fn high_together(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops], count: usize) -> Vec<Vec<u32>> {
     let rows = layer.len();
     let mut pairs: Vec<(u32, u32, f32)> = Vec::new();
-    tops.iter().for_each(|top| add_pairs(top, 1.0, &mut pairs));
+    tops.iter().for_each(|top| add_pairs(&top.rows, 1.0, &mut pairs));
     if rows <= BRUTE_FORCE
         && let Some(pseudo) = pseudo_queries(layer, queries, tops)
     {
@@ -93,18 +93,28 @@ fn add_pairs(top: &[u32], weight: f32, pairs: &mut Vec<(u32, u32, f32)>) {
     }
 }
 
-/// The best rows of each query, best first.
-pub fn top_rows(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
+/// What a query makes of all rows.
+#[derive(Clone, Debug, Default)]
+pub struct Tops {
+    /// The best rows, best first.
+    pub rows: Vec<u32>,
+    /// ln Z.
+    pub log_z: f32,
+}
+
+/// The best rows of each query.
+pub fn top_rows(layer: &QuantisedRows, queries: &Matrix) -> Vec<Tops> {
     const ROWS: usize = 8192;
     let queries = linear::with_ones(queries);
     let cols = queries.cols();
-    let mut best: Vec<Vec<(u32, f32)>> = vec![Vec::new(); queries.rows()];
+    let mut best: Vec<(Vec<(u32, f32)>, f32)> = vec![(Vec::new(), f32::NEG_INFINITY); queries.rows()];
     for first in (0..layer.len()).step_by(ROWS) {
         let count = ROWS.min(layer.len() - first);
         let rows = layer.augmented(first, count);
         best.par_chunks_mut(BLOCK).zip(queries.data().par_chunks(BLOCK * cols)).for_each(|(best, block)| {
             let scores = linear::times_transposed(block, &rows, cols);
-            for (best, scores) in best.iter_mut().zip(scores.chunks_exact(count)) {
+            for ((best, log_z), scores) in best.iter_mut().zip(scores.chunks_exact(count)) {
+                *log_z = linear::log_sum_exp(&[*log_z, linear::log_sum_exp(scores)]);
                 best.extend(largest(scores, TOP).into_iter().map(|at| (at + first as u32, scores[at as usize])));
                 // Stable, so that equal scores stay in the order of the rows.
                 best.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -112,7 +122,9 @@ pub fn top_rows(layer: &QuantisedRows, queries: &Matrix) -> Vec<Vec<u32>> {
             }
         });
     }
-    best.into_iter().map(|best| best.into_iter().map(|(row, _)| row).collect()).collect()
+    let tops =
+        best.into_iter().map(|(best, log_z)| Tops { rows: best.into_iter().map(|(row, _)| row).collect(), log_z });
+    tops.collect()
 }
 
 /// The places of the largest values, largest first.
@@ -131,11 +143,11 @@ fn largest(values: &[f32], count: usize) -> Vec<u32> {
 }
 
 /// The best rows of one made-up query for each class that did not win often enough to be known.
-fn pseudo_queries(layer: &QuantisedRows, queries: &Matrix, tops: &[Vec<u32>]) -> Option<Vec<Vec<u32>>> {
+fn pseudo_queries(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops]) -> Option<Vec<Vec<u32>>> {
     let d = queries.cols();
     let mut sums = vec![(vec![0.0f64; d], 0usize); layer.len()];
     for (query, top) in queries.iter().zip(tops) {
-        let (sum, count) = &mut sums[top[0] as usize];
+        let (sum, count) = &mut sums[top.rows[0] as usize];
         *count += 1;
         sum.iter_mut().zip(query).for_each(|(sum, &x)| *sum += f64::from(x));
     }
@@ -171,7 +183,7 @@ fn scaled_until_won(layer: &QuantisedRows, made_up: &Matrix) -> Vec<Vec<u32>> {
         let tops = top_rows(layer, &queries);
         let mut lost = Vec::new();
         for (&row, top) in open.iter().zip(tops) {
-            if top[0] as usize == row { found[row] = top } else { lost.push(row) }
+            if top.rows[0] as usize == row { found[row] = top.rows } else { lost.push(row) }
         }
         open = lost;
     }

@@ -26,16 +26,18 @@ mod parts;
 mod plan;
 mod predict;
 mod prove;
+mod shift;
 mod spread_function;
 mod stress;
 mod tune;
+mod weighted;
 
 #[cfg(test)]
 mod tests;
 
 use super::evaluate::FloatLayer;
-use super::quantise;
 use super::{BuildError, Matrix, cost, linear};
+use super::{measure, quantise};
 use crate::math::Log2;
 use crate::model::{Budget, FileWriter, ModelBuf, Section, Settings};
 use effort::Effort;
@@ -43,6 +45,7 @@ use index::{Grown, Source, Taught};
 use parts::Parts;
 pub use plan::{Plan, Targets};
 pub use predict::Correction;
+use shift::Shift;
 use tune::Judge;
 pub use tune::{Trial, TrialResult, Unseen};
 
@@ -331,8 +334,16 @@ impl Builder<'_> {
         let taught = queries.map(|queries| Taught::new(self.source, queries, plan.links));
         let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
         let near = grown.nearest(plan.links);
-        let index = grown.index(plan, learned.as_deref(), taught.as_ref(), &near);
-        index.assemble(best.settings(log_z_of_zero))
+        let mut index = grown.index(plan, learned.as_deref(), taught.as_ref(), &near);
+        let settings = best.settings(log_z_of_zero);
+        if let Some(taught) = &taught {
+            let draft = index.draft(settings)?;
+            let found = measure::outcomes(&draft.model(), taught.queries, &settings.budget)?;
+            if let Some(shift) = Shift::fit(taught.queries, &found, &taught.log_z(), best.far_factor) {
+                index.shift(&shift);
+            }
+        }
+        index.assemble(settings)
     }
 
     /// The rows alone.

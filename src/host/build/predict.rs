@@ -2,8 +2,9 @@
 //!
 //! For node and query the true log-mass T is known on the calibration queries. The moments predict
 //! `ln n + m + σ²/2` (frozen where need be). The residual is fitted by ridge on the whitened query,
-//! `T − prediction ≈ θ₀ + θ·x(q)`, one solve for all nodes since they share the design matrix. Being linear in q, the
-//! correction goes into the node's vector and bias: it costs nothing at query time.
+//! `T − prediction ≈ θ₀ + θ·x(q)`. A query counts as far as the node matters to it: a line through queries for which the node
+//! holds a millionth of Z would be bent for nothing. Being linear in q, the correction goes into the node's vector and bias:
+//! it costs nothing at query time.
 //!
 //! How much of it is worth having for classes that no query showed is found by leaving classes out: the queries are split
 //! into folds so that those with the same best class stay together, and each fold is predicted by what the others teach.
@@ -15,6 +16,8 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::hierarchy::Hierarchy;
+use super::links::Tops;
+use super::weighted::Design;
 use crate::host::quantise::QuantisedRows;
 use crate::host::{Matrix, linear};
 use crate::tree::{Span, SpreadFunction};
@@ -36,14 +39,20 @@ pub struct NodeFit {
 
 impl NodeFit {
     /// Opening a node takes its error out of the sum: mass²·(relative variance of the mass) of squared error, for its cost.
-    /// The node with the largest ratio comes first; in logarithms, and for the root of it, that is mass + gain. The mean
-    /// of n exponentials of a Gaussian has a relative variance of (exp σ² − 1)/n. What a correction leaves unexplained
-    /// is no better measure: it is small on the many queries to which the node does not matter.
+    /// The node with the largest ratio comes first; in logarithms, and for the root of it, that is mass + gain.
     pub(super) fn gain(variance: f32, span: &Span) -> f32 {
-        let relative = (variance.min(4.0).exp_m1() / span.rows as f32).clamp(1e-4, 1.0);
-        0.5 * (relative / cost(span).max(1) as f32).ln()
+        0.5 * (relative_variance(variance, span.rows) / cost(span).max(1) as f32).ln()
     }
 }
+
+/// The relative variance of a node's mass: that of the mean of n exponentials of a Gaussian is (exp σ² − 1)/n. What a correction
+/// leaves unexplained is no better measure: it is small on the many queries to which the node does not matter.
+fn relative_variance(variance: f32, rows: usize) -> f32 {
+    (variance.min(4.0).exp_m1() / rows as f32).clamp(1e-4, 1.0)
+}
+
+/// The power of it in the place of a node whose mass is known better than by the moments alone: there it is a half.
+const CORRECTED_POWER: f32 = 0.35;
 
 /// How far the nodes' predictions follow what the queries teach.
 ///
@@ -88,6 +97,7 @@ impl Learned {
             Correction::Full => 1.0,
         };
         node.bias += share * self.offset;
+        node.gain += (CORRECTED_POWER - 0.5) * relative_variance(node.variance, node.rows).ln();
         node.vector.iter_mut().zip(&self.slope).for_each(|(w, s)| *w += share * s);
     }
 }
@@ -98,6 +108,8 @@ pub struct Lesson {
     queries: Matrix,
     /// F(q) of each query.
     spreads: Vec<f32>,
+    /// ln Z of each query.
+    log_z: Vec<f32>,
     /// Features of each query: one, then the whitened query.
     features: Vec<f32>,
     /// (XᵀX + λ)⁻¹.
@@ -113,14 +125,19 @@ pub struct Lesson {
 const RIDGE: f64 = 0.03;
 /// Directions in which queries vary less than this share of the mean are not taken at their word.
 const WHITEN_FLOOR: f64 = 0.02;
+/// The share of Z at which a query counts half for a node: those that hold more are often opened, and the prediction is not used
+/// then. Below, its weight falls as this power of the share.
+const HALF_SHARE: f32 = 0.01;
+const SHARE_POWER: f32 = 0.7;
 /// Parts into which the classes are divided, to be left out in turn.
 const FOLDS: usize = 6;
 
 impl Lesson {
-    /// Prepares the queries for fitting; `best` is the best class of each.
-    pub fn new(queries: &Matrix, best: &[u32], function: &SpreadFunction) -> Option<Self> {
+    /// Prepares the queries for fitting; `tops` are the best class and ln Z of each.
+    pub fn new(queries: &Matrix, tops: &[Tops], function: &SpreadFunction) -> Option<Self> {
         let (m, d) = (queries.rows(), queries.cols());
-        let fold = |query: usize| (u64::from(best[query]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % FOLDS;
+        let fold =
+            |query: usize| (u64::from(tops[query].rows[0]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % FOLDS;
         let mut order: Vec<usize> = (0..m).collect();
         order.sort_by_key(|&query| fold(query));
         let queries = Matrix::new(order.iter().flat_map(|&query| queries.row(query)).copied().collect(), d)?;
@@ -142,6 +159,7 @@ impl Lesson {
         }
         Some(Self {
             spreads: queries.iter().map(|q| function.value(linear::dot(q, q).sqrt())).collect(),
+            log_z: order.iter().map(|&query| tops[query].log_z).collect(),
             queries: linear::with_ones(&queries),
             inverse: inverse(all, m)?,
             features,
@@ -164,15 +182,18 @@ impl Lesson {
             }
         }
         let products = linear::transposed_times(&self.features, p, &residual, k);
-        let theta = linear::times(&self.inverse, &products, p);
+        let mut theta = linear::times(&self.inverse, &products, p);
+        let weights = self.weights(masses, k);
+        let design = Design { features: &self.features, inverse: &self.inverse, columns: p };
+        design.refine(&residual, &weights, &mut theta);
         let left_out = self.left_out(&products, &residual, k);
         let learned = |j: usize| {
             let column = |list: &'_ [f32], q: usize| list[q * k + j];
             let (mut agree, mut size) = (0.0, 0.0);
             for q in 0..self.spreads.len() {
-                let guess = column(&left_out, q);
-                agree += guess * column(&residual, q);
-                size += guess * guess;
+                let (guess, weight) = (column(&left_out, q), column(&weights, q));
+                agree += weight * guess * column(&residual, q);
+                size += weight * guess * guess;
             }
             let slope: Vec<f32> =
                 (0..d).map(|i| (0..d).map(|c| self.whiten[i * d + c] * theta[(c + 1) * k + j]).sum::<f32>()).collect();
@@ -180,6 +201,16 @@ impl Lesson {
             Learned { slope, offset, holds: if size > 0.0 { (agree / size).clamp(0.0, 1.0) } else { 0.0 } }
         };
         (0..k).map(learned).collect()
+    }
+
+    /// How much each query counts for each node.
+    fn weights(&self, masses: &[f32], k: usize) -> Vec<f32> {
+        let weight = |(mass, log_z): (&f32, &f32)| {
+            let share = (SHARE_POWER * (mass - log_z - HALF_SHARE.ln())).exp();
+            share / (1.0 + share)
+        };
+        let lines = masses.chunks_exact(k).zip(&self.log_z);
+        lines.flat_map(|(line, log_z)| line.iter().map(move |mass| weight((mass, log_z)))).collect()
     }
 
     /// What is predicted of each query's residuals by the queries of the other folds.
