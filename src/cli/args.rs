@@ -48,6 +48,31 @@ pub fn size(text: &str) -> Result<usize, String> {
     }
 }
 
+/// `50k`, `1.5M` or a plain number.
+pub fn instructions(text: &str) -> Result<u64, String> {
+    let wrong = || format!("\"{text}\" is no number of instructions: 50k, 1.5M or 50000, for example");
+    quantity(text, &[("k", 1e3), ("M", 1e6), ("", 1.0)]).map(|number| number as u64).ok_or_else(wrong)
+}
+
+/// `1ms`, `800us` or `0.5s`: seconds.
+pub fn duration(text: &str) -> Result<f64, String> {
+    let wrong = || format!("\"{text}\" is no time: 1ms, 800us or 0.5s, for example");
+    quantity(text, &[("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("s", 1.0)]).ok_or_else(wrong)
+}
+
+/// `64MHz`, `48000kHz` or `64000000Hz`: a second's cycles.
+pub fn frequency(text: &str) -> Result<f64, String> {
+    let wrong = || format!("\"{text}\" is no clock: 64MHz, for example");
+    quantity(text, &[("MHz", 1e6), ("kHz", 1e3), ("GHz", 1e9), ("Hz", 1.0)]).ok_or_else(wrong)
+}
+
+/// A number above zero with one of these units.
+fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))?;
+    let value = number.trim().parse::<f64>().ok()? * factor;
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
 /// `all`, or names with commas between them.
 pub fn methods(text: &str) -> Result<Vec<Method>, String> {
     match text {
@@ -83,6 +108,20 @@ mod tests {
         for wrong in ["", "MiB", "-1K", "1 potato", "0"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn instructions_times_and_clocks_have_units() {
+        assert_eq!(instructions("50k"), Ok(50_000));
+        assert_eq!(instructions("1.5 M"), Ok(1_500_000));
+        assert_eq!(instructions("64981"), Ok(64_981));
+        assert_eq!(duration("1ms"), Ok(1e-3));
+        assert_eq!(duration("0.5s"), Ok(0.5));
+        assert_eq!(frequency("64MHz"), Ok(64e6));
+        for wrong in ["", "k", "-1k", "0", "nan", "1e999", "5 potatoes"] {
+            assert!(instructions(wrong).is_err(), "{wrong}");
+        }
+        assert!(duration("1").is_err() && duration("1min").is_err() && frequency("64").is_err());
     }
 
     #[test]

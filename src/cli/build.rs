@@ -61,6 +61,17 @@ pub struct Build {
     /// Hard cap on the work of any query; four times the work by default
     #[arg(long, value_name = "SHARE", value_parser = args::share)]
     cap: Option<f32>,
+    /// Mean instructions of a Cortex-M4 to aim for, instead of --work: 50k, for example. An estimate, within 8 % on the layers that
+    /// it was fitted to
+    #[arg(long, value_name = "COUNT", value_parser = args::instructions, conflicts_with_all = ["work", "max_error"])]
+    instructions: Option<u64>,
+    /// The most time that any query may take, instead of --cap: 1ms, for example. Counted as an instruction a cycle: flash with
+    /// wait states takes more
+    #[arg(long, value_name = "TIME", value_parser = args::duration, requires = "clock", conflicts_with = "cap")]
+    deadline: Option<f64>,
+    /// The clock of --deadline: 64MHz, for example
+    #[arg(long, value_name = "FREQUENCY", value_parser = args::frequency, requires = "deadline")]
+    clock: Option<f64>,
     /// The least work whose mean error of Z is at most this, instead of --work
     #[arg(long, value_name = "SHARE", value_parser = args::positive, conflicts_with = "work")]
     max_error: Option<f32>,
@@ -111,11 +122,36 @@ struct Json<'a> {
 }
 
 impl Build {
-    pub fn run(&self) -> Outcome {
-        let cap = self.cap.unwrap_or((4.0 * self.work).min(1.0));
-        if cap < self.work && self.max_error.is_none() {
-            let message = format!("--cap {} is below --work {}", percent(cap), percent(self.work));
+    /// Work and cap, as shares of so many rows.
+    fn limits(&self, rows: usize, cols: usize) -> Result<(f32, f32), Failure> {
+        let stride = cols.next_multiple_of(4);
+        // Whatever is enough for all rows.
+        let most = |share: f32| share.min(1.0);
+        let cap = match self.deadline.zip(self.clock) {
+            Some((seconds, clock)) => Some(most(cost::cap_for((seconds * clock) as u64, rows, stride))),
+            None => self.cap,
+        };
+        let work = match self.instructions {
+            Some(instructions) => most(cost::work_for(instructions, rows, stride)),
+            // A deadline by itself leaves the work as it is, as far as it allows that.
+            None if self.deadline.is_some() => cap.map_or(self.work, |cap| self.work.min(cap)),
+            None => self.work,
+        };
+        let cap = cap.unwrap_or(most(4.0 * work));
+        if work <= 0.0 || cap <= 0.0 {
+            let message = format!("that is too little time for any of {rows} rows of {cols} columns");
             return Err(Failure::Usage(message));
+        }
+        if cap < work && self.max_error.is_none() {
+            let message = format!("--cap {} is below --work {}", percent(cap), percent(work));
+            return Err(Failure::Usage(message));
+        }
+        Ok((work, cap))
+    }
+
+    pub fn run(&self) -> Outcome {
+        if self.instructions.is_none() && self.deadline.is_none() {
+            self.limits(1, 1)?;
         }
         if self.blend.is_some_and(|blend| !(0.0..=1.0).contains(&blend)) {
             return Err(Failure::Usage("--blend is 0 to 1".into()));
@@ -134,6 +170,7 @@ impl Build {
         let progress = Progress::new();
         progress.message("reading");
         let layer = self.layer.read()?;
+        let (work, cap) = self.limits(layer.weights.rows(), layer.weights.cols())?;
         let (queries, skipped) = self.read_queries(&layer, &progress)?;
         let report = self.test_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
         let labels = match (&self.labels, &queries) {
@@ -158,7 +195,7 @@ impl Build {
             fit_temperature: self.fit_temperature,
             report: report.as_ref(),
             names: names.as_deref(),
-            targets: Targets { work: self.work, cap, reject: self.reject, seed: self.seed, ..Targets::default() },
+            targets: Targets { work, cap, reject: self.reject, seed: self.seed, ..Targets::default() },
             knobs: Knobs {
                 blend: self.blend,
                 branching: self.branching.map(|n| n as usize),

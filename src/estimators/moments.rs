@@ -89,13 +89,15 @@ pub(crate) fn fields(
     NearAndFar { near: found.near, far, work: found.work, frontier_words, overflowed }
 }
 
-/// Σ over the unopened nodes.
+/// Σ over the unopened nodes, times a factor.
 pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2) -> LogSum {
-    let mut far = LogSum::new();
-    for (first, words) in found.frontier.families() {
-        // A node that was opened has a mass of next to nothing here, since its priority is gone.
-        let masses = words.iter().zip(tree.gains_from(first));
-        far.add_few(masses.map(|(&word, gain)| priority_of(word as i32).saturating_sub(gain).saturating_add(factor)));
-    }
-    if far.is_dust() { LogSum::new() } else { far }
+    let far = found.far.unwrap_or_else(|| {
+        let mut far = LogSum::new();
+        for (first, words) in found.frontier.families() {
+            // A node that was opened has a mass of next to nothing here, since its priority is gone.
+            far.add_few(tree.masses_of(first, words.iter().map(|&word| priority_of(word as i32))));
+        }
+        far
+    });
+    if far.is_dust() { LogSum::new() } else { far.times(factor) }
 }

@@ -173,6 +173,15 @@ impl LogSum {
         Self { mantissa, exponent: self.exponent + 34 - zeros as i32 - room as i32 }
     }
 
+    /// The sum times 2^`factor`, to 2⁻³⁰ of itself.
+    pub(crate) fn times(&self, factor: Log2) -> Self {
+        let zeros = self.mantissa.leading_zeros();
+        let leading = self.mantissa.wrapping_shl(zeros) >> 32;
+        let mantissa = (leading * u64::from(exp2_fraction(factor.fraction()))) >> (u64::BITS - MANTISSA_BITS);
+        let exponent = self.exponent.saturating_add(factor.floor()).saturating_add(3 - zeros as i32);
+        if self.mantissa == 0 { Self::new() } else { Self { mantissa, exponent } }
+    }
+
     /// Whether a random number falls into the share that 2^`term` has in the sum: true with that probability.
     ///
     /// Offered terms one after the other, each added first, the last that won is one drawn in proportion to its size.

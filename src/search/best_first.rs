@@ -24,6 +24,8 @@ pub(crate) struct SearchResult<'a> {
     pub near: LogSum,
     /// The nodes that were not opened.
     pub frontier: Frontier<'a>,
+    /// Their predicted mass, where the search kept it to know when to stop.
+    pub far: Option<LogSum>,
     /// Whether nodes were left unopened because there was no room for their children.
     pub overflowed: bool,
     /// The rows that were scored.
@@ -74,6 +76,7 @@ pub(crate) fn best_first<'s>(
         seen: search.seen,
         spread: search.spread,
         work: Work::of(search.rows, search.nodes, model.rows().stride()),
+        far: search.watch_far.then_some(search.far),
         frontier: search.frontier,
     }
 }
@@ -196,9 +199,8 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             self.frontier.push(first, count, |places, numbering| {
                 tree.priorities(first, query, spread, places, |priority| numbering.next(priority));
                 if watch_far {
-                    for (i, &word) in places.iter().enumerate() {
-                        far.add(tree.mass_of(priority_of(word), first + i));
-                    }
+                    cold_path();
+                    far.add_few(tree.masses_of(first, places.iter().map(|&word| priority_of(word))));
                 }
             });
         }

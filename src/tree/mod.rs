@@ -174,6 +174,12 @@ impl<'a> Tree<'a> {
         self.score_of(mass, node, spread).saturating_add(spread.of_sampled_node(numbers))
     }
 
+    /// The log-masses of the nodes from `first` on, from their priorities.
+    #[inline]
+    pub(crate) fn masses_of(&self, first: usize, priorities: impl Iterator<Item = Log2>) -> impl Iterator<Item = Log2> {
+        priorities.zip(self.gains_from(first)).map(|(priority, gain)| priority.saturating_sub(gain))
+    }
+
     /// The log-mass of a node with this priority.
     #[inline]
     pub(crate) fn mass_of(&self, priority: Log2, node: usize) -> Log2 {

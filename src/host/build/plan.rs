@@ -51,7 +51,7 @@ const LARGE: usize = 100_000;
 /// Children of a node and rows of a leaf: the wider the tree, the better it predicts, and the more work before the first row.
 const SHAPES: [(usize, usize); 6] = [(8, 8), (16, 16), (32, 16), (32, 32), (64, 16), (64, 32)];
 /// The top of the tree may take this part of the work.
-const TOP_SHARE: f32 = 0.25;
+const TOP_SHARE: f32 = 0.3;
 /// Shapes that are tried: the widest that the work allows. The more are tried, the more often the choice is due to
 /// chance.
 const TRIED: usize = 2;

@@ -115,3 +115,15 @@ fn terms_at_the_ends_of_the_range_are_defined() {
     assert_eq!(sum.share(Log2::MIN), 0.0);
     assert!(sum.ln().is_finite());
 }
+
+#[test]
+fn a_factor_adds_to_the_logarithm() {
+    for nats in [-700.0, -0.3, 0.0, 12.5] {
+        for factor in [-40.0, -0.7, 0.0, 0.001, 5.5] {
+            let sum = sum_of([nats, nats - 1.0, nats - 30.0]);
+            let times = sum.times(Log2::from_nats(factor));
+            assert!((times.ln() - sum.ln() - factor).abs() < 1e-4, "{nats}, {factor}: {}", times.ln());
+        }
+    }
+    assert!(LogSum::new().times(Log2::of(8)).is_zero());
+}
