@@ -122,6 +122,20 @@ struct Json<'a> {
 }
 
 impl Build {
+    /// A layer that is scored without an index is so whatever the cap, and may be late.
+    fn expect_in_time(&self, made: &Made, rows: usize, cols: usize) -> Result<(), Failure> {
+        let limit = self.deadline.zip(self.clock).map(|(seconds, clock)| (seconds * clock) as u64);
+        let all = cost::exact_instructions(rows, cols.next_multiple_of(4));
+        match limit.filter(|&limit| made.index.is_err() && all > limit) {
+            Some(limit) => Err(Failure::Failed(format!(
+                "no search keeps to a deadline of {} instructions, and scoring all rows takes about {}",
+                count(limit),
+                count(all)
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Work and cap, as shares of so many rows.
     fn limits(&self, rows: usize, cols: usize) -> Result<(f32, f32), Failure> {
         let stride = cols.next_multiple_of(4);
@@ -207,6 +221,7 @@ impl Build {
             ..Request::new(&layer.weights, &layer.biases)
         };
         let mut made = make(&request, &mut |step| progress.step(step))?;
+        self.expect_in_time(&made, layer.weights.rows(), layer.weights.cols())?;
         if let Some(input) = layer.input {
             made.model = with_input_scale(&made.model, input)?;
         }

@@ -149,3 +149,24 @@ fn a_bias_that_masks_a_class_is_taken() {
     let report = files.run("eval model.zhat --weights weights.npy --bias masked.npy --queries queries.npy");
     assert!(report.contains("moments"));
 }
+
+#[test]
+fn instructions_and_deadlines_are_targets() {
+    let files = Files::new();
+    let rest = "--weights weights.npy --queries queries.npy -o model.zhat";
+    let budget = |options: &str| {
+        files.run(&format!("build {rest} {options}"));
+        let model = open(&files, "model.zhat");
+        let settings = *model.model().settings().unwrap();
+        settings.budget.cap as usize
+    };
+    assert!(budget("--instructions 12k") < budget("--instructions 15k"));
+    // There is time for all rows, and then not even for that.
+    assert_eq!(budget("--deadline 500us --clock 64MHz"), N);
+    let message = files.fail(1, &format!("build {rest} --deadline 270us --clock 64MHz"));
+    assert!(message.contains("17 280 instructions"), "{message}");
+    for wrong in ["--instructions 100", "--deadline 1us --clock 1MHz", "--deadline 1ms", "--clock 64MHz"] {
+        files.fail(2, &format!("build {rest} {wrong}"));
+    }
+    files.fail(2, &format!("build {rest} --instructions 20k --work 4%"));
+}
