@@ -26,6 +26,7 @@
 mod avx2;
 #[cfg(zhat_dsp)]
 mod dsp;
+pub mod four_bit;
 mod portable;
 
 use crate::hint::keep_small;
