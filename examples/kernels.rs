@@ -1,5 +1,5 @@
 //! Every kernel on this processor gives the integers of a plain 64-bit loop, modulo 2^32: all strides, extreme values,
-//! and slices that do not start on a word. Square roots are those of libm.
+//! and slices that do not start on a word; for int8 rows and for 4-bit ones. Square roots are those of libm.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -7,7 +7,7 @@ mod support;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use support::{entry, say};
-use zhat::internal::{dot, dot_picked, dot_rows, pair, query_slot, sqrt, weights};
+use zhat::internal::{dot, dot_picked, dot_rows, four_bit, pair, query_slot, sqrt, weights};
 use zhat::model::Aligned;
 
 const MAX_STRIDE: usize = 300;
@@ -40,7 +40,66 @@ fn run() -> Result<(), &'static str> {
     }
     roots_agree(&mut random)?;
     say!("{compared} dot products are those of a plain loop; all of them mixed are {mixed:#010x}");
+    let (compared, mixed) = four_bits(&mut random)?;
+    say!("4-bit rows: {compared} dot products are those of a plain loop; all of them mixed are {mixed:#010x}");
     Ok(())
+}
+
+/// The same for 4-bit rows. What starts on a word and what does not is for different kernels: where a group's sum wraps,
+/// which the plain loop does not, one has to give what the other does.
+fn four_bits(random: &mut Pcg32) -> Result<(usize, u32), &'static str> {
+    const LEN: usize = four_bit::row_len(MAX_STRIDE);
+    let (mut compared, mut mixed) = (0, 0u32);
+    for stride in (4..=MAX_STRIDE).step_by(4) {
+        let len = four_bit::row_len(stride);
+        for case in 0..4 {
+            let mut stored = [0_i16; ROWS * LEN];
+            let mut values = [0_i16; MAX_STRIDE];
+            for row in stored.chunks_exact_mut(len).take(ROWS) {
+                row.iter_mut().for_each(|bits| *bits = random.next_u32() as i16);
+                // Nothing is below the scales.
+                (0..len).filter(|&at| four_bit::is_below_scales(at, stride)).for_each(|at| row[at] = 0);
+            }
+            values.iter_mut().for_each(|value| *value = value_of(case, random.next_u32()));
+            let mut first = None;
+            for (row_offset, query_offset) in [(0, 0), (OFFSET, 0), (0, OFFSET), (OFFSET, OFFSET)] {
+                let mut rows = Aligned([0_i16; OFFSET + ROWS * LEN]);
+                let mut query = Aligned([0_i16; OFFSET + MAX_STRIDE]);
+                let rows = &mut rows.0[row_offset..][..ROWS * len];
+                let query = &mut query.0[query_offset..][..stride];
+                rows.copy_from_slice(&stored[..ROWS * len]);
+                (0..stride).for_each(|column| query[query_slot(column, stride)] = values[column]);
+                let mut dots = [0; ROWS];
+                four_bit::dot_rows(rows, query, &mut dots);
+                let mut others = [0; ROWS];
+                four_bit::dot_picked(rows, &[4, 0, 3, 1, 2], query, &mut others);
+                let others = [others[1], others[3], others[4], others[2], others[0]];
+                if others != dots || *first.get_or_insert(dots) != dots {
+                    return Err("4-bit kernels differ");
+                }
+                compared += 2 * ROWS;
+                for (row, dot) in rows.chunks_exact(len).zip(dots) {
+                    let weight = |column| i64::from(four_bit::weight(row, column, stride));
+                    let sum: i64 = (0..stride).map(|column| weight(column) * i64::from(values[column])).sum();
+                    if case < 2 && (256 * sum) as i32 != dot {
+                        return Err("a 4-bit kernel differs from a plain loop");
+                    }
+                    mixed = mixed.rotate_left(1) ^ dot as u32;
+                }
+            }
+        }
+    }
+    Ok((compared, mixed))
+}
+
+/// A query's value: so small that no group's sum wraps, or any.
+fn value_of(case: u32, random: u32) -> i16 {
+    match case {
+        0 => random as i16 >> 4,
+        1 => 2047 * if random & 1 == 0 { 1 } else { -1 },
+        2 => i16::MIN,
+        _ => random as i16,
+    }
 }
 
 /// Whether the square root is libm's to the bit, for random numbers of all kinds.

@@ -178,7 +178,7 @@ pub use rand_core;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::estimators::mince_by_newton;
-    pub use crate::kernels::{dot, dot_picked, dot_rows, pair, query_slot, weights};
+    pub use crate::kernels::{dot, dot_picked, dot_rows, four_bit, pair, query_slot, weights};
     pub use crate::math::{SmallFloat, exp2_fraction, sqrt};
     pub use crate::rows::Indices;
     pub use crate::tree::{Span, Tree};

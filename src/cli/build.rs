@@ -13,6 +13,7 @@ use zhat::host::import::with_input_scale;
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
+use zhat::model::Bits;
 
 use super::args;
 use super::files::{File, expect_apart, given};
@@ -67,6 +68,9 @@ pub struct Build {
     /// The most that the model file may take: 1MiB, 512K, or bytes
     #[arg(long, value_name = "SIZE", value_parser = args::size)]
     flash: Option<usize>,
+    /// Bits of a weight: 8, or 4 for a file of about half the size whose probabilities are off by more
+    #[arg(long, value_name = "BITS", default_value = "8", value_parser = args::bits)]
+    bits: Bits,
     /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = args::share)]
     reject: f32,
@@ -158,7 +162,14 @@ impl Build {
             fit_temperature: self.fit_temperature,
             report: report.as_ref(),
             names: names.as_deref(),
-            targets: Targets { work: self.work, cap, reject: self.reject, seed: self.seed, ..Targets::default() },
+            targets: Targets {
+                work: self.work,
+                cap,
+                bits: self.bits,
+                reject: self.reject,
+                seed: self.seed,
+                ..Targets::default()
+            },
             knobs: Knobs {
                 blend: self.blend,
                 branching: self.branching.map(|n| n as usize),
@@ -258,7 +269,11 @@ impl Build {
     fn text(&self, made: &Made, time: Duration) -> String {
         let model = made.model.model();
         let (classes, dim) = (model.classes(), model.dim());
-        let mut text = format!("{}: {classes} classes, {dim} dimensions, ", self.output.display());
+        let mut text = format!(
+            "{}: {classes} classes, {dim} dimensions, {} bits a weight, ",
+            self.output.display(),
+            model.bits().count()
+        );
         let _ = writeln!(text, "built in {:.1} s", time.as_secs_f32());
         let mut table = Table::new(&["section", "bytes", "share"]);
         for section in sections(&model) {
@@ -309,17 +324,17 @@ impl Build {
             }
         };
         let _ = writeln!(text, "work          {} of all rows mean, {} at most", percent(work), percent(max_work));
-        let stride = model.rows().stride();
+        let (stride, bits) = (model.rows().stride(), model.bits());
         let instructions = |share: f32| match made.index {
-            Ok(_) => count(cost::search_instructions(f64::from(share) * classes as f64, stride)),
-            Err(_) => count(cost::exact_instructions(classes, stride)),
+            Ok(_) => count(cost::search_instructions(f64::from(share) * classes as f64, stride, bits)),
+            Err(_) => count(cost::exact_instructions(classes, stride, bits)),
         };
         let _ = writeln!(
             text,
             "Cortex-M4     about {} instructions a query ({} at most; all rows: {}), {} of RAM",
             instructions(work),
             instructions(max_work),
-            count(cost::exact_instructions(classes, stride)),
+            count(cost::exact_instructions(classes, stride, bits)),
             bytes(cost::ram(&model))
         );
         text

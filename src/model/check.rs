@@ -3,9 +3,9 @@
 use super::{Model, Section};
 use crate::Error;
 use crate::hint::keep_small;
-use crate::kernels;
+use crate::kernels::{self, four_bit};
 use crate::math::float;
-use crate::rows::RowTable;
+use crate::rows::{Bits, RowTable};
 use crate::tree::Unsound;
 
 /// Biases keep to a quarter of the range of [`Log2`](crate::Log2), scores to three quarters: no sum leaves it.
@@ -95,16 +95,18 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Sec
     let limit = model.max_norm() * NORM_SLACK;
     let unit = libm::ldexpf(1.0, model.scale_exponent());
     for row in 0..rows.len() {
-        let (mut squares, mut least) = (0, 0);
-        for [even, odd] in rows.pairs(row).iter().map(|&pair| kernels::weights(pair).map(i32::from)) {
-            keep_small();
-            squares += even * even + odd * odd;
-            least = least.min(even).min(odd);
-        }
-        let squares = squares as u32;
-        if !is_padded(rows.pairs(row), model.dim()) || least < -127 || squares > model.largest_row() {
+        let stored = rows.stored(row);
+        let squares = match rows.bits() {
+            Bits::Eight => squares(stored).filter(|_| is_padded(stored, model.dim())),
+            Bits::Four => {
+                let mut padding = model.dim()..rows.stride();
+                let is_padded = padding.all(|column| four_bit::weight(stored, column, rows.stride()) == 0);
+                four_bit::squares(stored, rows.stride()).filter(|_| is_padded)
+            }
+        };
+        let Some(squares) = squares.filter(|&squares| squares <= model.largest_row()) else {
             return Err(Error::SectionContent(weights.kind()));
-        }
+        };
         if float::sqrt(squares as f32) * (f32::from(rows.scale(row)) * unit) > limit {
             return Err(Error::SectionContent(scales.kind()));
         }
@@ -113,6 +115,17 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Sec
         }
     }
     Ok(())
+}
+
+/// The sum of the squares of a row's int8 weights; `None` if one of them is none.
+fn squares(row: &[i16]) -> Option<u32> {
+    let (mut squares, mut least) = (0, 0);
+    for [even, odd] in row.iter().map(|&pair| kernels::weights(pair).map(i32::from)) {
+        keep_small();
+        squares += even * even + odd * odd;
+        least = least.min(even).min(odd);
+    }
+    (least >= -127).then_some(squares as u32)
 }
 
 /// Whether what is behind the last column, less than a word, is zero.

@@ -22,11 +22,11 @@
 //! | 16 | u32 | CRC-32 (ISO-HDLC) of the file without these four bytes |
 //! | 20 | u32 | N, the number of classes |
 //! | 24 | u32 | d, the dimension |
-//! | 28 | u32 | stride: bytes from one row to the next, d rounded up to a multiple of 4 |
-//! | 32 | i32 | scale exponent: a row's weight is int8 · scale · 2^exponent |
+//! | 28 | u32 | stride: the columns of a row with its padding, d rounded up to a multiple of 4 |
+//! | 32 | i32 | scale exponent: a row's weight is a whole number · scale · 2^exponent |
 //! | 36 | f32 | the largest norm of a row or node |
-//! | 40 | u32 | the largest sum of the squares of the int8 weights of a row or node |
-//! | 44 | 4 bytes | zero |
+//! | 40 | u32 | the largest sum of the squares of the whole weights of a row or node; with 4 bits, 2^14 for each of up to 16 columns or more |
+//! | 44 | u32 | bits of a weight: 4, or zero for 8 |
 //!
 //! # Sections
 //! Behind the header, for each section, 16 bytes: kind (u16), flags (u16, bit 0: required to understand the file), offset
@@ -54,6 +54,11 @@
 //! | 20 | trust | 44 × u32, see [`Trust`]; with it comes 21 |
 //! | 21 | likeness | w of [`Trust`], as a row |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
+//!
+//! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. It is as if columns in front filled it up to blocks of 64; of those there are
+//! no words. A block is a word with the scales s of its four groups of 16 columns, the first in bits 28 to 31, the last in bits
+//! 16 to 19, zeros below, and eight words of eight columns each, with n of columns 3, 2, 7, 6, 1, 0, 5, 4 from the highest four
+//! bits to the lowest. s and n are signed, and a weight is s·n: what is a number of eight bits elsewhere.
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
 
@@ -94,6 +99,8 @@ pub(crate) use trust::{NUMBERS, growth};
 pub use view::Model;
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};
+
+pub use crate::rows::Bits;
 
 #[cfg(feature = "std")]
 pub(crate) use fmbe::FMBE_DEGREES;

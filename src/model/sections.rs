@@ -3,7 +3,7 @@
 use super::Fmbe;
 use super::header::{Header, Section};
 use crate::Error;
-use crate::rows::{Indices, RowTable};
+use crate::rows::{Indices, RowFormat, RowTable};
 use crate::tree::{self, Tree};
 
 /// A required section as `len` numbers.
@@ -20,10 +20,11 @@ pub(super) fn numbers<'a, T: bytemuck::AnyBitPattern>(
 /// Rows, scales and biases as one table of `len` rows.
 #[inline(never)]
 pub(super) fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
-    let pairs = numbers(header, sections[0], len.checked_mul(header.rows.stride / 2))?;
+    let RowFormat { stride, bits, .. } = header.rows;
+    let stored = numbers(header, sections[0], len.checked_mul(bits.row_len(stride)))?;
     let scales = numbers(header, sections[1], Some(len))?;
     let biases = numbers(header, sections[2], Some(len))?;
-    RowTable::new(pairs, scales, biases, header.rows.stride).ok_or(Error::Header)
+    RowTable::new(stored, scales, biases, stride, bits).ok_or(Error::Header)
 }
 
 /// A section of a fixed number of words.

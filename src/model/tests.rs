@@ -264,7 +264,13 @@ fn a_reopened_file_is_the_same_and_sections_can_be_replaced() {
 
 #[test]
 fn a_permutation_must_be_one() {
-    let rows = crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4], -20, None);
+    let rows = crate::host::QuantisedRows::round(
+        &Matrix::new(vec![1.0; 8], 2).expect("rows"),
+        &[0.0; 4],
+        -20,
+        None,
+        Bits::Eight,
+    );
     let file = |class_of_row: [u16; 4], row_of_class: [u16; 4]| {
         let mut file = rows.start_file(None);
         file.required(Section::ClassOfRow, &class_of_row);

@@ -6,7 +6,9 @@ use super::hierarchy::Hierarchy;
 use super::metric::Metric;
 use super::predict::Learned;
 use super::*;
-use crate::host::quantise::{Compensation, QuantisedRows};
+use crate::host::Compensation;
+use crate::host::quantise::QuantisedRows;
+use crate::model::Bits;
 
 fn noise(n: usize, seed: u64) -> Vec<f32> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
@@ -24,7 +26,8 @@ fn layer(rows: usize, d: usize, queries: usize) -> (Matrix, Vec<f32>, Matrix) {
 }
 
 fn quantised(weights: &Matrix, biases: &[f32], compensation: Option<&Compensation>) -> QuantisedRows {
-    QuantisedRows::round(weights, biases, quantise::scale_exponent(quantise::peak(weights.data())) + 2, compensation)
+    let exponent = quantise::scale_exponent(quantise::peak(weights.data()), Bits::Eight) + 2;
+    QuantisedRows::round(weights, biases, exponent, compensation, Bits::Eight)
 }
 
 #[test]

@@ -80,6 +80,12 @@ const fn place(column: usize, stride: usize) -> [(usize, u32); 2] {
     [(start, 28 - 4 * (at % BLOCK / GROUP) as u32), (word, (16 * half + 12 - 4 * order) as u32)]
 }
 
+/// Whether the number at `at` of a row is the low half of a word of scales: always zero.
+pub const fn is_below_scales(at: usize, stride: usize) -> bool {
+    let first = 2 * (1 + (BLOCK - before(stride)).div_ceil(WORD));
+    at == 0 || at >= first && (at - first).is_multiple_of(2 * (1 + BLOCK / WORD))
+}
+
 /// The weight of a column; zero where a row has none.
 pub fn weight(row: &[i16], column: usize, stride: usize) -> i8 {
     let [scale, number] = place(column, stride).map(|(word, low)| match row.get(2 * word..2 * word + 2) {

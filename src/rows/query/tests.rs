@@ -64,7 +64,8 @@ fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::model::ModelBuf {
     let squares = |row: &Vec<i8>| row.iter().map(|&w| u32::from(w.unsigned_abs()).pow(2)).sum::<u32>();
     let largest_row = rows.iter().map(squares).max().expect("rows");
     let max_norm = (f64::from(largest_row).sqrt() * f64::from(scale_exponent).exp2()) as f32;
-    let mut file = FileWriter::new(Sizes { classes: rows.len(), dim, scale_exponent, max_norm, largest_row });
+    let mut file =
+        FileWriter::new(Sizes { classes: rows.len(), dim, scale_exponent, max_norm, largest_row, bits: Bits::Eight });
     let pairs = rows.iter().flat_map(|row| {
         let mut row = row.clone();
         row.resize(dim.next_multiple_of(4), 0);
@@ -84,7 +85,7 @@ fn dots_are_exact(rows: &[Vec<i8>], query: &[f32]) {
     let columns: Vec<i32> = quantised.columns().collect();
     for (i, row) in rows.iter().enumerate() {
         let truth: i64 = row.iter().zip(&columns).map(|(&w, &c)| i64::from(w) * i64::from(c)).sum();
-        let dot = kernels::dot(model.rows().pairs(i), quantised.values());
+        let dot = kernels::dot(model.rows().stored(i), quantised.values());
         assert_eq!(i64::from(dot), truth, "row {i} of {rows:?}, {query:?}");
     }
     // Half a step, and half of one of the fifteen bits before: those may be no finer.
