@@ -29,6 +29,8 @@ pub struct RowTable<'a> {
     scales: &'a [u16],
     biases: &'a [i32],
     stride: usize,
+    /// Numbers of a row in `stored`.
+    row_len: usize,
     bits: Bits,
 }
 
@@ -45,12 +47,12 @@ impl<'a> RowTable<'a> {
     /// assert!(RowTable::new(&[0; 3], &[1], &[0], 4, Bits::Eight).is_none());
     /// ```
     pub fn new(stored: &'a [i16], scales: &'a [u16], biases: &'a [i32], stride: usize, bits: Bits) -> Option<Self> {
-        let rows = scales.len();
+        let (rows, row_len) = (scales.len(), bits.row_len(stride));
         let fits = stride > 0
             && stride.is_multiple_of(kernels::ROW_ALIGN)
             && biases.len() == rows
-            && rows.checked_mul(bits.row_len(stride)) == Some(stored.len());
-        fits.then_some(Self { stored, scales, biases, stride, bits })
+            && rows.checked_mul(row_len) == Some(stored.len());
+        fits.then_some(Self { stored, scales, biases, stride, row_len, bits })
     }
 
     /// The number of rows.
@@ -128,9 +130,8 @@ impl<'a> RowTable<'a> {
     /// The row as it is stored.
     #[inline]
     pub(crate) fn stored(&self, i: usize) -> &'a [i16] {
-        let len = self.bits.row_len(self.stride);
-        let start = i.wrapping_mul(len);
-        self.stored.get(start..start.wrapping_add(len)).unwrap_or(&[])
+        let start = i.wrapping_mul(self.row_len);
+        self.stored.get(start..start.wrapping_add(self.row_len)).unwrap_or(&[])
     }
 
     /// Row `i`'s scale in units of the model's power of two; zero where there is no such row.
@@ -202,7 +203,7 @@ impl<'a> RowTable<'a> {
     #[inline(never)]
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         let end = first.wrapping_add(scores.len());
-        let rows = self.stored.get(first.wrapping_mul(self.bits.row_len(self.stride))..).unwrap_or(&[]);
+        let rows = self.stored.get(first.wrapping_mul(self.row_len)..).unwrap_or(&[]);
         let (Some(scales), Some(biases)) = (self.scales.get(first..end), self.biases.get(first..end)) else {
             return;
         };

@@ -159,6 +159,7 @@ unsafe fn dot_each(table: *const i16, numbers: *const u32, query: &[i16], row_by
             "9:",
             "ldr r12, [r0], #4",
             "ldr pc, [sp, #44]",
+            ".p2align 2",               // of the whole: ADR counts from words
             "6:",
             "ldr r4, [r0], #4",
             "3:",
