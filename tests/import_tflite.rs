@@ -38,7 +38,7 @@ fn int8_weights_are_not_rounded_a_second_time() {
         // Two bits of room above the largest weight, as the builder has them.
         let rows = QuantisedRows::round(&layer.weights, &layer.biases, -19, None, Bits::Eight);
         let weights: Vec<f32> =
-            rows.pairs.iter().flat_map(|&pair| zhat::internal::weights(pair)).map(f32::from).collect();
+            rows.stored.iter().flat_map(|&pair| zhat::internal::weights(pair)).map(f32::from).collect();
         let expected = matrix(&format!("{name}_values.npy"));
         for (class, (row, expected)) in weights.chunks_exact(8).zip(expected.iter()).enumerate() {
             // Rows whose int8 weights have a common factor may be kept as fewer, longer steps, or more, shorter ones.

@@ -110,3 +110,38 @@ fn plainly(row: &[f32], steps: &[f64]) -> (f64, Vec<i8>) {
     let errors = row.iter().zip(steps).zip(&numbers).map(|((&w, step), &n)| f64::from(w) - f64::from(n) * step);
     (errors.map(|error| error * error).sum(), numbers)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::quantise::{self, scale_exponent};
+    use crate::model::Bits;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_weight_is_far_from_its_own(row in prop::collection::vec(-3f32..3.0, 1..150), room in 0i32..8) {
+            let stride = row.len().next_multiple_of(4);
+            let unit = f64::from(scale_exponent(quantise::peak(&row), Bits::Four) + room).exp2();
+            let rounded = round(&row, 0.5, unit, 8.0, stride, None);
+            prop_assert_eq!((rounded.numbers.len(), rounded.bias), (stride, 0.5));
+            prop_assert!(rounded.numbers.iter().chain(&rounded.scales).all(|n| (-8..=7).contains(n)));
+            prop_assert!(rounded.numbers[row.len()..].iter().all(|&n| n == 0));
+            // Rows of one scale for all, nearest to each weight, would be off by half a step of it.
+            let peak = row.iter().fold(0.0, |most: f64, &w| most.max(f64::from(w).abs()));
+            let step = f64::from(rounded.scale) * unit;
+            let squares: f64 = rounded.weights().zip(&row).map(|(w, &x)| (f64::from(w) * step - f64::from(x)).powi(2)).sum();
+            prop_assert!(squares.sqrt() <= peak / 7.0 * 0.5 * (row.len() as f64).sqrt() + step, "{squares} {peak}");
+        }
+    }
+
+    #[test]
+    fn rows_of_nothing_and_of_next_to_nothing_are_fine() {
+        let zero = round(&[0.0; 20], 1.0, 1e-6, 8.0, 20, None);
+        assert!(zero.scale == 0 && zero.weights().all(|weight| weight == 0));
+        let tiny = round(&[1e-9; 20], 1.0, 1e-6, 8.0, 20, None);
+        assert!(tiny.scale == 1 && tiny.weights().all(|weight| weight == 0));
+        let huge = round(&[1e9; 20], 1.0, 1e-6, 8.0, 20, None);
+        assert_eq!(huge.scale, u16::MAX);
+    }
+}

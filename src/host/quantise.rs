@@ -66,6 +66,7 @@ impl QuantisedRows {
                     Bits::Four => {
                         let rounded = four_bit::round(row, bias, unit, 8.0, stride, compensation);
                         out.copy_from_slice(&kernels::four_bit::pack(&rounded.numbers, &rounded.scales));
+                        out[kernels::four_bit::SCALE] = rounded.scale.cast_signed();
                         (rounded.scale, rounded.bias, rounded.squares())
                     }
                 };
@@ -184,10 +185,17 @@ impl QuantisedRows {
             largest_row: nodes.map_or(0, |nodes| nodes.largest_row).max(self.largest_row),
             bits: self.bits,
         });
-        file.required(Section::Rows, &self.stored);
-        file.required(Section::RowScales, &self.scales);
-        file.required(Section::Biases, &self.biases);
+        self.add_to(&mut file, [Section::Rows, Section::RowScales, Section::Biases]);
         file
+    }
+
+    /// The sections of rows, scales and biases; 4-bit rows have their scales themselves.
+    pub(super) fn add_to(&self, file: &mut FileWriter, [rows, scales, biases]: [Section; 3]) {
+        file.required(rows, &self.stored);
+        if self.bits == Bits::Eight {
+            file.required(scales, &self.scales);
+        }
+        file.required(biases, &self.biases);
     }
 }
 

@@ -92,17 +92,15 @@ fn permutation(model: &Model<'_>) -> Result<(), Error> {
 /// beyond the range gives, and padding is zero, so that no stray weight hides there.
 #[cold]
 fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Section; 3]) -> Result<(), Error> {
+    // 4-bit rows have their scales themselves.
+    let scales = if rows.bits() == Bits::Four { weights } else { scales };
     let limit = model.max_norm() * NORM_SLACK;
     let unit = libm::ldexpf(1.0, model.scale_exponent());
     for row in 0..rows.len() {
         let stored = rows.stored(row);
         let squares = match rows.bits() {
             Bits::Eight => squares(stored).filter(|_| is_padded(stored, model.dim())),
-            Bits::Four => {
-                let mut padding = model.dim()..rows.stride();
-                let is_padded = padding.all(|column| four_bit::weight(stored, column, rows.stride()) == 0);
-                four_bit::squares(stored, rows.stride()).filter(|_| is_padded)
-            }
+            Bits::Four => four_bit::squares(stored, model.dim()),
         };
         let Some(squares) = squares.filter(|&squares| squares <= model.largest_row()) else {
             return Err(Error::SectionContent(weights.kind()));

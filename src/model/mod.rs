@@ -48,7 +48,7 @@
 //! | 13 | node bounds | 5 × u16 a node, what is certain about its rows |
 //! | 16 | node gains | i16 a node: ln of what opening it is worth apart from its mass |
 //! | 14 | settings | 8 × u32, see [`Settings`] |
-//! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
+//! | 17 | names | N + 1 offsets, u16 or u32, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |
 //! | 19 | input scale | 2 × u32, see [`InputScale`] |
 //! | 20 | trust | 44 × u32, see [`Trust`]; with it comes 21 |
@@ -56,9 +56,10 @@
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. It is as if columns in front filled it up to blocks of 64; of those there are
-//! no words. A block is a word with the scales s of its four groups of 16 columns, the first in bits 28 to 31, the last in bits
-//! 16 to 19, zeros below, and eight words of eight columns each, with n of columns 3, 2, 7, 6, 1, 0, 5, 4 from the highest four
-//! bits to the lowest. s and n are signed, and a weight is s·n: what is a number of eight bits elsewhere.
+//! no words. A block is a word with the scales s of its four groups of 16 columns, the first in bits 12 to 15, the last in bits
+//! 0 to 3, and above them the scale of the row in the first block, zeros in others; and eight words of eight columns each, with n of columns 3, 2, 7, 6, 1, 0, 5, 4 from the highest four
+//! bits to the lowest. s and n are signed, and a weight is s·n: what is a number of eight bits elsewhere. There are no
+//! sections 2 and 8.
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
 

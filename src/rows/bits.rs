@@ -36,15 +36,19 @@ impl Bits {
         }
     }
 
-    /// Bytes of a row of `dim` columns, with the scales of its columns and what fills it up to whole words.
+    /// Bytes of a row of `dim` columns with its scales and what fills it up to whole words.
     ///
     /// ```
     /// use zhat::model::Bits;
     ///
-    /// assert_eq!([Bits::Eight, Bits::Four].map(|bits| bits.row_bytes(64)), [64, 36]);
+    /// assert_eq!([Bits::Eight, Bits::Four].map(|bits| bits.row_bytes(64)), [66, 36]);
     /// ```
     pub const fn row_bytes(self, dim: usize) -> usize {
-        2 * self.row_len(dim.next_multiple_of(kernels::ROW_ALIGN))
+        let of_scale = match self {
+            Self::Eight => 2,
+            Self::Four => 0,
+        };
+        2 * self.row_len(dim.next_multiple_of(kernels::ROW_ALIGN)) + of_scale
     }
 
     /// 16-bit numbers of a row of `stride` columns.
@@ -66,29 +70,24 @@ impl Bits {
     }
 
     /// The dot product of one row with the query.
-    #[inline]
     pub(crate) fn dot(self, row: &[i16], query: &[i16]) -> i32 {
         match self {
             Self::Eight => kernels::dot(row, query),
-            Self::Four => four_bit::dot(row, query),
+            Self::Four => {
+                let mut dots = [0];
+                four_bit::dots(row, None, query, &mut dots);
+                dots[0]
+            }
         }
     }
 
-    /// The dot products of consecutive rows with the query.
+    /// The dot products of rows of a table with the query: of those that are picked by their numbers, or of the first ones.
     #[inline]
-    pub(super) fn dot_rows(self, rows: &[i16], query: &[i16], dots: &mut [i32]) {
-        match self {
-            Self::Eight => kernels::dot_rows(rows, query, dots),
-            Self::Four => four_bit::dot_rows(rows, query, dots),
-        }
-    }
-
-    /// The dot products of the rows with these numbers.
-    #[inline]
-    pub(super) fn dot_picked(self, rows: &[i16], picked: &[u32], query: &[i16], dots: &mut [i32]) {
-        match self {
-            Self::Eight => kernels::dot_picked(rows, picked, query, dots),
-            Self::Four => four_bit::dot_picked(rows, picked, query, dots),
+    pub(super) fn dots(self, table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
+        match (self, picked) {
+            (Self::Eight, Some(picked)) => kernels::dot_picked(table, picked, query, dots),
+            (Self::Eight, None) => kernels::dot_rows(table, query, dots),
+            (Self::Four, _) => four_bit::dots(table, picked, query, dots),
         }
     }
 }

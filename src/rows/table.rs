@@ -1,7 +1,7 @@
 //! A table of quantised rows: what a layer's weights and a tree's node means both are.
 
 use crate::hint::keep_small;
-use crate::kernels;
+use crate::kernels::{self, four_bit};
 use crate::math::Log2;
 use crate::rows::{Bits, Query};
 
@@ -26,7 +26,9 @@ const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 pub struct RowTable<'a> {
     /// The weights as the kernels take them, see [`kernels`].
     stored: &'a [i16],
+    /// Each so many after the one before: 4-bit rows have theirs themselves.
     scales: &'a [u16],
+    scale_step: usize,
     biases: &'a [i32],
     stride: usize,
     /// Numbers of a row in `stored`.
@@ -36,7 +38,8 @@ pub struct RowTable<'a> {
 
 impl<'a> RowTable<'a> {
     /// Joins the parts; `None` unless all have the same number of rows and the stride is a multiple of four. The weights
-    /// are `stored` as in a file: int8 ones two and two, as [`kernels::pair`] makes them.
+    /// are `stored` as in a file: int8 ones two and two, as [`kernels::pair`] makes them. 4-bit rows have their scales there,
+    /// and `scales` is empty.
     ///
     /// ```
     /// use zhat::{RowTable, model::Bits};
@@ -47,12 +50,15 @@ impl<'a> RowTable<'a> {
     /// assert!(RowTable::new(&[0; 3], &[1], &[0], 4, Bits::Eight).is_none());
     /// ```
     pub fn new(stored: &'a [i16], scales: &'a [u16], biases: &'a [i32], stride: usize, bits: Bits) -> Option<Self> {
-        let (rows, row_len) = (scales.len(), bits.row_len(stride));
-        let fits = stride > 0
-            && stride.is_multiple_of(kernels::ROW_ALIGN)
-            && biases.len() == rows
-            && rows.checked_mul(row_len) == Some(stored.len());
-        fits.then_some(Self { stored, scales, biases, stride, row_len, bits })
+        let (rows, row_len) = (biases.len(), bits.row_len(stride));
+        let (scales, scale_step) = match bits {
+            Bits::Eight if scales.len() == rows => (scales, 1),
+            Bits::Four if scales.is_empty() => (four_bit::scales(stored)?, row_len),
+            _ => return None,
+        };
+        let fits =
+            stride > 0 && stride.is_multiple_of(kernels::ROW_ALIGN) && rows.checked_mul(row_len) == Some(stored.len());
+        fits.then_some(Self { stored, scales, scale_step, biases, stride, row_len, bits })
     }
 
     /// The number of rows.
@@ -65,7 +71,7 @@ impl<'a> RowTable<'a> {
     /// ```
     #[inline]
     pub fn len(&self) -> usize {
-        self.scales.len()
+        self.biases.len()
     }
 
     /// Whether there are no rows.
@@ -77,7 +83,7 @@ impl<'a> RowTable<'a> {
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub fn is_empty(&self) -> bool {
-        self.scales.is_empty()
+        self.biases.is_empty()
     }
 
     /// Columns of a row with its padding: bytes from one row to the next where the weights are int8.
@@ -145,7 +151,7 @@ impl<'a> RowTable<'a> {
     /// ```
     #[inline]
     pub fn scale(&self, i: usize) -> u16 {
-        self.scales.get(i).copied().unwrap_or(0)
+        self.scales.get(i.wrapping_mul(self.scale_step)).copied().unwrap_or(0)
     }
 
     /// Row `i`'s bias; no mass where there is no such row.
@@ -204,20 +210,30 @@ impl<'a> RowTable<'a> {
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         let end = first.wrapping_add(scores.len());
         let rows = self.stored.get(first.wrapping_mul(self.row_len)..).unwrap_or(&[]);
-        let (Some(scales), Some(biases)) = (self.scales.get(first..end), self.biases.get(first..end)) else {
+        let Some(biases) = self.biases.get(first..end) else {
             return;
         };
-        self.bits.dot_rows(rows, query.values(), scores);
+        self.bits.dots(rows, None, query.values(), scores);
         // In place: the dot product, then the score.
-        for ((place, &scale), &bias) in scores.iter_mut().zip(scales).zip(biases) {
+        let places = scores.iter_mut().zip(biases);
+        let mut scales = self.scales.get(first.wrapping_mul(self.scale_step)..).unwrap_or(&[]);
+        if self.scale_step == 1 {
+            for ((place, &bias), &scale) in places.zip(scales) {
+                keep_small();
+                *place = query.to_score(*place, scale, bias);
+            }
+            return;
+        }
+        for (place, &bias) in places {
             keep_small();
-            *place = query.to_score(*place, scale, bias);
+            *place = query.to_score(*place, scales.first().copied().unwrap_or(0), bias);
+            scales = scales.get(self.scale_step..).unwrap_or(&[]);
         }
     }
 
     /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
     pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
-        self.bits.dot_picked(self.stored, picked, query.values(), scores);
+        self.bits.dots(self.stored, Some(picked), query.values(), scores);
         for (place, &row) in scores.iter_mut().zip(picked) {
             *place = self.finish(row as usize, *place, query).to_bits();
         }

@@ -55,9 +55,7 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
     info[0] = parts.hierarchy.top as u32;
     info[1..5].copy_from_slice(&function.to_words());
     file.required(Section::TreeInfo, &info);
-    file.required(Section::NodeRows, &nodes.stored);
-    file.required(Section::NodeScales, &nodes.scales);
-    file.required(Section::NodeBiases, &nodes.biases);
+    nodes.add_to(&mut file, [Section::NodeRows, Section::NodeScales, Section::NodeBiases]);
     let spans: Vec<u32> =
         parts.hierarchy.spans.iter().flat_map(|span| span.fields().map(|field| field as u32)).collect();
     indices(&mut file, Section::NodeSpans, &spans, classes.max(parts.fits.len()));

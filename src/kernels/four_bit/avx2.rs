@@ -102,7 +102,7 @@ fn of_block(words: &[[i16; 2]; WORDS], factors: [__m256i; 4]) -> __m256i {
     }
     let sums = _mm256_srai_epi32::<4>(_mm256_add_epi32(sums, _mm256_shuffle_epi32::<0b10_11_00_01>(sums)));
     // A lane that is shifted by 32 has the scale zero.
-    let shifts = _mm256_setr_epi32(0, 32, 4, 32, 8, 32, 12, 32);
+    let shifts = _mm256_setr_epi32(16, 32, 20, 32, 24, 32, 28, 32);
     let scales = _mm256_sllv_epi32(_mm256_set1_epi32(super::to_word(words[0]) as i32), shifts);
     _mm256_mullo_epi32(sums, _mm256_srai_epi32::<28>(scales))
 }

@@ -11,19 +11,18 @@ use core::ops::Range;
 use super::row_len;
 use crate::hint::keep_small;
 
-/// The dot products of rows with the query: of those that are picked by their numbers, or of the first ones. False, and
-/// nothing done, if something is not on a word or a row is not in the table.
+/// The dot products of rows with the query: of those that are picked by their numbers, or of the first ones. Zeros if
+/// something is not on a word or a row is not in the table.
 #[inline(never)]
-pub fn dots(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) -> bool {
+pub fn dots(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
     let len = row_len(query.len());
     let is_aligned = (table.as_ptr().addr() | query.as_ptr().addr()).is_multiple_of(4);
-    if !is_aligned || len == 0 || !query.len().is_multiple_of(4) {
-        return false;
-    }
-    let rows = table.len() / len;
+    let rows = table.len().checked_div(len).unwrap_or(0);
+    let is_sound = is_aligned && rows > 0 && query.len().is_multiple_of(4);
     let (numbers, count) = match picked {
+        _ if !is_sound => return dots.fill(0),
         Some(picked) if are_below(picked, rows) => (picked.as_ptr(), picked.len()),
-        Some(_) => return false,
+        Some(_) => return dots.fill(0),
         None => (core::ptr::null(), rows),
     };
     let count = count.min(dots.len());
@@ -32,7 +31,6 @@ pub fn dots(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i3
         // SAFETY: table and query are on words, the query has columns, and there is a row for each place.
         unsafe { dot_each(table.as_ptr(), numbers, query, 2 * len, start..start.wrapping_add(count)) };
     }
-    true
 }
 
 fn are_below(picked: &[u32], rows: usize) -> bool {
@@ -69,7 +67,7 @@ macro_rules! eight_columns {
     };
 }
 
-/// A group whose scale is at `$shift` of the word in r4, added to r3: 84 bytes. Its second word is at byte 40, what comes
+/// A group whose scale is `$shift` below the highest bits of the word in r4, added to r3: 84 bytes. Its second word is at byte 40, what comes
 /// after it at byte 76.
 macro_rules! group {
     ($shift:literal) => {
@@ -77,7 +75,7 @@ macro_rules! group {
             "ldrd r11, r12, [r0], #8\n",
             eight_columns!("r11", "smuad", ""),
             eight_columns!("r12", "smlad", ", r5"),
-            "and.w r1, r6, r4",
+            "and r1, r6, r4, lsl #",
             $shift,
             "\n smmla r3, r5, r1, r3\n",
         )
@@ -163,10 +161,10 @@ unsafe fn dot_each(table: *const i16, numbers: *const u32, query: &[i16], row_by
             "6:",
             "ldr r4, [r0], #4",
             "3:",
-            group!(""),
-            group!(", lsl #4"),
-            group!(", lsl #8"),
-            group!(", lsl #12"),
+            group!("16"),
+            group!("20"),
+            group!("24"),
+            group!("28"),
             "subs r7, r7, #1",
             "bne 6b",
             "ldrd r8, r9, [sp, #16]",

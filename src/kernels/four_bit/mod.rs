@@ -4,9 +4,10 @@
 //! turns the range of n around, so that the longer end of it is where the larger weights are. |w| is at most 64: what holds
 //! for int8 weights holds for these.
 //!
-//! A row is as if columns in front filled it up to whole blocks of 64. A block is a word with the scales of its four groups,
-//! the first in the highest four bits, sixteen zeros below the last, and then eight words of n. What is in front of the
-//! first column has no words, and its scales are zero. Eight columns share a word in the order in which a small processor
+//! A row is as if columns in front filled it up to whole blocks of 64. A block is a word with the scales of its four groups
+//! in its low half, the first in the highest four bits, and then eight words of n. What is in front of the first column has
+//! no words, and its scales are zero. The high half of the first word of scales is the scale of the whole row, that of
+//! others is zero. Eight columns share a word in the order in which a small processor
 //! keeps the query, columns 1 and 3, 0 and 2, 5 and 7, 4 and 6: the first of each two in the low half of the word, the
 //! second in the high half, from the highest four bits down.
 //!
@@ -31,11 +32,13 @@
 mod avx2;
 #[cfg(zhat_dsp)]
 mod dsp;
+#[cfg(any(test, not(zhat_dsp)))]
 mod portable;
 
 #[cfg(test)]
 mod tests;
 
+use super::ROW_ALIGN;
 use crate::hint::keep_small;
 
 /// Columns that share a scale.
@@ -77,14 +80,11 @@ const fn place(column: usize, stride: usize) -> [(usize, u32); 2] {
     let word = start + 1 + at % BLOCK / WORD - if block == 0 { missing } else { 0 };
     let half = at % 4 / 2;
     let order = at % WORD / 4 * 2 + 1 - at % 2;
-    [(start, 28 - 4 * (at % BLOCK / GROUP) as u32), (word, (16 * half + 12 - 4 * order) as u32)]
+    [(start, 12 - 4 * (at % BLOCK / GROUP) as u32), (word, (16 * half + 12 - 4 * order) as u32)]
 }
 
-/// Whether the number at `at` of a row is the low half of a word of scales: always zero.
-pub const fn is_below_scales(at: usize, stride: usize) -> bool {
-    let first = 2 * (1 + (BLOCK - before(stride)).div_ceil(WORD));
-    at == 0 || at >= first && (at - first).is_multiple_of(2 * (1 + BLOCK / WORD))
-}
+/// Where a row has its own scale.
+pub(crate) const SCALE: usize = 1;
 
 /// The weight of a column; zero where a row has none.
 pub fn weight(row: &[i16], column: usize, stride: usize) -> i8 {
@@ -93,6 +93,12 @@ pub fn weight(row: &[i16], column: usize, stride: usize) -> i8 {
         _ => 0,
     });
     (scale * number) as i8
+}
+
+/// The scales of rows, each a row after the one before; `None` if the rows do not start on a word.
+pub fn scales(rows: &[i16]) -> Option<&[u16]> {
+    let is_aligned = rows.as_ptr().addr().is_multiple_of(size_of::<u32>());
+    is_aligned.then(|| bytemuck::cast_slice(rows.get(SCALE..).unwrap_or(&[])))
 }
 
 /// Two numbers as the word that they are in the file.
@@ -107,80 +113,80 @@ const fn four_bits(word: u32) -> i32 {
     word as i32 >> 28
 }
 
-/// The sum of the squares of a row's weights; `None` if there is anything where there are no columns.
-pub fn squares(row: &[i16], stride: usize) -> Option<u32> {
-    let mut words = row.as_chunks().0.iter().map(|&pair| to_word(pair));
-    let (mut total, mut at) = (0u32, before(stride));
-    for _ in 0..stride.div_ceil(BLOCK) {
-        let scales = words.next()?;
-        let mut left = scales << (at / GROUP * 4);
-        // In front of the first column's scale, and below the last one.
-        if left >> (at / GROUP * 4) != scales || scales as u16 != 0 {
+/// The sum of the squares of a row's weights; `None` if there is anything where there are no columns: in front of the first,
+/// or behind the last of `dim`, which the stride rounds up.
+#[inline(never)]
+pub fn squares(row: &[i16], dim: usize) -> Option<u32> {
+    let stride = dim.next_multiple_of(ROW_ALIGN);
+    let (mut at, mut is_first, mut is_start) = (before(stride), true, true);
+    let (mut scales, mut sum, mut total, mut last) = (0u32, 0i32, 0u32, 0u32);
+    for &pair in row.as_chunks().0 {
+        let mut word = to_word(pair);
+        if is_start {
+            let absent = at / GROUP * 4;
+            scales = word << 16 << absent;
+            // Nothing is in front of the first column's scale, and the row has one scale.
+            if scales >> absent != word << 16 || !is_first && word >> 16 != 0 {
+                return None;
+            }
+            (is_first, is_start) = (false, false);
+            continue;
+        }
+        // The first word may have four columns only: those that come last.
+        if at % WORD != 0 && word & 0xff00_ff00 != 0 {
             return None;
         }
-        while at < BLOCK {
-            let (mut sum, end) = (0, at - at % GROUP + GROUP);
-            while at < end {
-                let mut word = words.next()?;
-                // The first word may have four columns only: those that come last.
-                if at % WORD != 0 && word & 0xff00_ff00 != 0 {
-                    return None;
-                }
-                for _ in 0..WORD {
-                    keep_small();
-                    sum += four_bits(word).pow(2);
-                    word <<= 4;
-                }
-                at += WORD - at % WORD;
-            }
-            total += (four_bits(left).pow(2) * sum) as u32;
-            left <<= 4;
+        last = word;
+        while word != 0 {
+            keep_small();
+            sum += four_bits(word).pow(2);
+            word <<= 4;
         }
-        at = 0;
+        at += WORD - at % WORD;
+        if at % GROUP == 0 {
+            total += (four_bits(scales).pow(2) * sum) as u32;
+            (sum, scales) = (0, scales << 4);
+            if at == BLOCK {
+                (at, is_start) = (0, true);
+            }
+        }
     }
-    Some(total)
+    // Columns 7, 6 and 5 of the last word.
+    let padding = [0, 0x00f0_0000, 0x00ff_0000, 0x00ff_00f0];
+    padding.get(stride - dim).filter(|&mask| last & mask == 0).map(|_| total)
 }
 
-/// The dot product of one row with the query.
+/// The dot products of rows of a table with the query: of those that are picked by their numbers, or of the first ones. One for
+/// each place in `dots`; zero for a picked row that the table does not have, and nothing done where there is no row left.
+///
+/// Table and query start on a word; with the DSP kernel places are zero where they do not, or where any picked row is none of
+/// the table's: no model and no search has such.
 #[inline]
-pub fn dot(row: &[i16], query: &[i16]) -> i32 {
-    let mut dots = [0];
-    dot_rows(row, query, &mut dots);
-    dots[0]
+pub fn dots(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
+    #[cfg(zhat_dsp)]
+    dsp::dots(table, picked, query, dots);
+    #[cfg(not(zhat_dsp))]
+    each(table, picked, query, dots);
 }
 
-/// The dot products of consecutive rows with the query: one for each place in `dots` that has a whole row.
-pub fn dot_rows(rows: &[i16], query: &[i16], dots: &mut [i32]) {
-    #[cfg(zhat_dsp)]
-    if dsp::dots(rows, None, query, dots) {
-        return;
-    }
-    #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    if avx2::dots(rows.chunks_exact(row_len(query.len()).max(1)), query, dots) {
-        return;
-    }
-    for (row, place) in rows.chunks_exact(row_len(query.len()).max(1)).zip(dots) {
-        *place = portable::dot(row, query);
-    }
-}
-
-/// The dot products of the rows of a table that are picked by their numbers: one for each place in `dots`, zero for a row
-/// that the table does not have.
-pub fn dot_picked(table: &[i16], picked: &[u32], query: &[i16], dots: &mut [i32]) {
-    #[cfg(zhat_dsp)]
-    if dsp::dots(table, Some(picked), query, dots) {
-        return;
-    }
+/// The same, by the kernels that take one row or a few.
+#[cfg(not(zhat_dsp))]
+#[inline(never)]
+fn each(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
     let len = row_len(query.len());
-    let row = |&row: &u32| {
-        let rest = table.get((row as usize).wrapping_mul(len)..).unwrap_or(&[]);
-        rest.get(..len).unwrap_or(&[])
+    let row = |row: usize| {
+        let start = row.wrapping_mul(len);
+        table.get(start..start.wrapping_add(len))
     };
+    let count = picked.map_or_else(|| table.len().checked_div(len).unwrap_or(0), <[u32]>::len);
+    let number = |at: usize| picked.map_or(Some(at), |picked| picked.get(at).map(|&row| row as usize));
+    let rows = (0..count).map(|at| number(at).and_then(row).unwrap_or(&[]));
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
-    if avx2::dots(picked.iter().map(row), query, dots) {
+    if avx2::dots(rows.clone(), query, dots) {
         return;
     }
-    for (place, row) in dots.iter_mut().zip(picked.iter().map(row)) {
+    for (place, row) in dots.iter_mut().zip(rows) {
+        keep_small();
         *place = portable::dot(row, query);
     }
 }

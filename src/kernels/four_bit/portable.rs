@@ -5,6 +5,7 @@ use crate::hint::keep_small;
 use crate::kernels::BY_WORDS;
 
 /// The dot product of a row, of as many columns as the query has; words that the row does not have are zero.
+#[inline]
 pub fn dot(row: &[i16], query: &[i16]) -> i32 {
     if BY_WORDS {
         return sum(row, query.as_chunks().0.iter().copied(), query.len());
@@ -21,14 +22,14 @@ fn sum(row: &[i16], query: impl Iterator<Item = [i16; 4]>, stride: usize) -> i32
     let mut next = || words.next().map_or(0, |&pair| to_word(pair));
     let mut at = before(stride);
     // What the first columns find when they begin in the middle of something.
-    let mut scales = if at == 0 { 0 } else { next() << (at / GROUP * 4) };
+    let mut scales = if at == 0 { 0 } else { next() << 16 << (at / GROUP * 4) };
     let mut word = if at % WORD == 0 { 0 } else { next() << WORD };
     let (mut sum, mut total) = (0i32, 0i32);
     for [odd_0, odd_1, even_0, even_1] in query {
         keep_small();
         if at % WORD == 0 {
             if at % BLOCK == 0 {
-                scales = next();
+                scales = next() << 16;
             }
             word = next();
         }
