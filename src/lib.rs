@@ -53,7 +53,7 @@
 //! |---|---|
 //! | `error`, `log`, `hint` | [`Error`], log points and hints to the compiler: for everybody |
 //! | `math` | [`Log2`], a logarithm in fixed point, and [`LogSum`], a sum of exponentials that cannot overflow |
-//! | `kernels` | dot products of int8 rows with an int16 query, where the time goes |
+//! | `kernels` | dot products of int8 or 4-bit rows with an int16 query, where the time goes |
 //! | `rows` | the [`Query`], quantised, and the [`RowTable`] that scores it |
 //! | `tree` | nodes over the rows: how much mass each is predicted to hold, and what is certain about it |
 //! | [`model`] | the model file: [`Model`] checks it once, and is views of its rows and its tree |

@@ -5,7 +5,7 @@ use super::*;
 use crate::Error;
 use crate::host::{Matrix, flat_model};
 
-mod four_bit;
+mod four_bit_tests;
 
 fn small() -> ModelBuf {
     let rows = Matrix::new((0..15).map(|i| (i as f32 * 0.7).sin()).collect(), 3).expect("whole rows");
