@@ -5,6 +5,9 @@
 
 use crate::rows::Indices;
 
+/// The most text that has short offsets.
+const LONGEST: usize = u16::MAX as usize;
+
 /// The names of a model's classes.
 ///
 /// ```
@@ -23,12 +26,12 @@ impl<'a> Names<'a> {
     /// Reads the section of a model with this many classes; `None` if it is too short for the offsets.
     #[cold]
     pub(super) fn parse(bytes: &'a [u8], classes: usize) -> Option<Self> {
-        let count = classes.checked_add(1)?;
+        let head = classes.checked_add(1)?.checked_mul(size_of::<u16>())?;
         // With short numbers what is left is short enough for them; with long ones it is not, as there would be more of it.
-        let limit = bytes.len().checked_sub(count.checked_mul(size_of::<u16>())?)?.checked_add(1)?;
-        let width = if Indices::are_short(limit) { size_of::<u16>() } else { size_of::<u32>() };
-        let (starts, text) = bytes.split_at_checked(count.checked_mul(width)?)?;
-        Some(Self { starts: Indices::parse(starts, limit)?, text })
+        let rest = bytes.len().checked_sub(head)?;
+        let head = if rest <= LONGEST { head } else { head.checked_mul(2)? };
+        let (starts, text) = bytes.split_at_checked(head)?;
+        Some(Self { starts: Indices::parse(starts, rest.saturating_add(1))?, text })
     }
 
     /// The name of a class; `None` if there is no such class.
@@ -112,7 +115,7 @@ impl<'a> Names<'a> {
         }
         let mut section = alloc::vec::Vec::new();
         for start in starts {
-            let width = if Indices::are_short(text.len() + 1) { size_of::<u16>() } else { size_of::<u32>() };
+            let width = if text.len() <= LONGEST { size_of::<u16>() } else { size_of::<u32>() };
             section.extend_from_slice(&start.to_le_bytes()[..width]);
         }
         section.extend_from_slice(&text);

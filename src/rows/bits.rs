@@ -70,15 +70,11 @@ impl Bits {
     }
 
     /// The dot product of one row with the query.
+    #[inline(never)]
     pub(crate) fn dot(self, row: &[i16], query: &[i16]) -> i32 {
-        match self {
-            Self::Eight => kernels::dot(row, query),
-            Self::Four => {
-                let mut dots = [0];
-                four_bit::dots(row, None, query, &mut dots);
-                dots[0]
-            }
-        }
+        let mut dots = [0];
+        self.dots(row, None, query, &mut dots);
+        dots[0]
     }
 
     /// The dot products of rows of a table with the query: of those that are picked by their numbers, or of the first ones.

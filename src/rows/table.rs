@@ -216,9 +216,10 @@ impl<'a> RowTable<'a> {
         self.bits.dots(rows, None, query.values(), scores);
         // In place: the dot product, then the score.
         let places = scores.iter_mut().zip(biases);
-        let mut scales = self.scales.get(first.wrapping_mul(self.scale_step)..).unwrap_or(&[]);
-        if self.scale_step == 1 {
-            for ((place, &bias), &scale) in places.zip(scales) {
+        let (scales, step) = (self.scales, self.scale_step);
+        let mut at = first.wrapping_mul(step);
+        if step == 1 {
+            for ((place, &bias), &scale) in places.zip(scales.get(at..).unwrap_or(&[])) {
                 keep_small();
                 *place = query.to_score(*place, scale, bias);
             }
@@ -226,8 +227,8 @@ impl<'a> RowTable<'a> {
         }
         for (place, &bias) in places {
             keep_small();
-            *place = query.to_score(*place, scales.first().copied().unwrap_or(0), bias);
-            scales = scales.get(self.scale_step..).unwrap_or(&[]);
+            *place = query.to_score(*place, scales.get(at).copied().unwrap_or(0), bias);
+            at = at.wrapping_add(step);
         }
     }
 

@@ -133,7 +133,7 @@ pub fn squares(row: &[i16], dim: usize) -> Option<u32> {
             continue;
         }
         // The first word may have four columns only: those that come last.
-        if at % WORD != 0 && word & 0xff00_ff00 != 0 {
+        if !at.is_multiple_of(WORD) && word & 0xff00_ff00 != 0 {
             return None;
         }
         last = word;
@@ -143,7 +143,7 @@ pub fn squares(row: &[i16], dim: usize) -> Option<u32> {
             word <<= 4;
         }
         at += WORD - at % WORD;
-        if at % GROUP == 0 {
+        if at.is_multiple_of(GROUP) {
             total += (four_bits(scales).pow(2) * sum) as u32;
             (sum, scales) = (0, scales << 4);
             if at == BLOCK {
@@ -152,8 +152,8 @@ pub fn squares(row: &[i16], dim: usize) -> Option<u32> {
         }
     }
     // Columns 7, 6 and 5 of the last word.
-    let padding = [0, 0x00f0_0000, 0x00ff_0000, 0x00ff_00f0];
-    padding.get(stride - dim).filter(|&mask| last & mask == 0).map(|_| total)
+    static PADDING: [u32; ROW_ALIGN] = [0, 0x00f0_0000, 0x00ff_0000, 0x00ff_00f0];
+    (last & PADDING[(stride - dim) % ROW_ALIGN] == 0).then_some(total)
 }
 
 /// The dot products of rows of a table with the query: of those that are picked by their numbers, or of the first ones. One for
@@ -194,9 +194,9 @@ fn each(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) 
 /// Numbers and scales as a row: the weight of a column is its number times the scale of its group, of which the first may
 /// have fewer columns.
 #[cfg(any(test, feature = "std"))]
-pub fn pack(numbers: &[i8], scales: &[i8]) -> alloc::vec::Vec<i16> {
+pub fn pack(numbers: &[i8], scales: &[i8]) -> Vec<i16> {
     let stride = numbers.len();
-    let mut words = alloc::vec![0u32; row_len(stride) / 2];
+    let mut words = vec![0u32; row_len(stride) / 2];
     for (column, &number) in numbers.iter().enumerate() {
         let [scale_at, number_at] = place(column, stride);
         let scale = scales[group_of(column, stride)];

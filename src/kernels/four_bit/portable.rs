@@ -23,12 +23,12 @@ fn sum(row: &[i16], query: impl Iterator<Item = [i16; 4]>, stride: usize) -> i32
     let mut at = before(stride);
     // What the first columns find when they begin in the middle of something.
     let mut scales = if at == 0 { 0 } else { next() << 16 << (at / GROUP * 4) };
-    let mut word = if at % WORD == 0 { 0 } else { next() << WORD };
+    let mut word = if at.is_multiple_of(WORD) { 0 } else { next() << WORD };
     let (mut sum, mut total) = (0i32, 0i32);
     for [odd_0, odd_1, even_0, even_1] in query {
         keep_small();
-        if at % WORD == 0 {
-            if at % BLOCK == 0 {
+        if at.is_multiple_of(WORD) {
+            if at.is_multiple_of(BLOCK) {
                 scales = next() << 16;
             }
             word = next();
@@ -39,7 +39,7 @@ fn sum(row: &[i16], query: impl Iterator<Item = [i16; 4]>, stride: usize) -> i32
             word <<= 4;
         }
         at += 4;
-        if at % GROUP == 0 {
+        if at.is_multiple_of(GROUP) {
             // The sum has 20 bits, here as in the kernels that have it 4096 times.
             total = total.wrapping_add((sum << 12 >> 4).wrapping_mul(four_bits(scales)));
             sum = 0;
