@@ -15,7 +15,7 @@ use support::cases;
 use support::{entry, figure, say};
 use zhat::estimators::{Estimate, HeadBuffer, mimps, mince, moments_with_samples, nmimps, retrieve, uniform};
 use zhat::internal;
-use zhat::model::Aligned;
+use zhat::model::{Aligned, Bits};
 use zhat::{
     Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, include_model, scratch_words, seen_words,
 };
@@ -132,8 +132,10 @@ fn run() -> Result<(), &'static str> {
         if total > 0 {
             let mean = total / queries;
             if name == "moments" {
-                share_of_dots(dots / queries, model.rows().stride(), mean);
-                let promised = 15_000 + classes as u64 / 2 + u64::from(budget.cap) * (110 * dim as u64 + 18_000) / 100;
+                share_of_dots(dots / queries, &model, mean);
+                let per_column = if model.bits() == Bits::Four { 160 } else { 110 };
+                let per_row = per_column * dim as u64 + 18_000;
+                let promised = 15_000 + classes as u64 / 2 + u64::from(budget.cap) * per_row / 100;
                 // Targets with a hard-float ABI have the DSP instructions that the promise is made for.
                 if cfg!(target_abi = "eabihf") && most > promised {
                     return Err("a query took more than the documentation of Budget promises");
@@ -154,16 +156,26 @@ impl fmt::Display for Hundredths {
     }
 }
 
+/// A kernel for consecutive rows.
+type DotRows = fn(&[i16], &[i16], &mut [i32]);
+
 /// How many of a query's instructions are dot products: as many as the kernel takes for as many rows.
-fn share_of_dots(rows: u64, stride: usize, all: u64) {
+fn share_of_dots(rows: u64, model: &Model<'_>, all: u64) {
     const ROWS: usize = 32;
     static WEIGHTS: Aligned<[i16; ROWS * DIM / 2]> = Aligned([3; ROWS * DIM / 2]);
     let query = Aligned([5_i16; DIM]);
-    let (weights, query) = (WEIGHTS.0.get(..ROWS * stride / 2).unwrap_or(&[]), query.0.get(..stride).unwrap_or(&[]));
+    let stride = model.rows().stride();
+    let (dot_rows, len): (DotRows, usize) = match model.bits() {
+        Bits::Eight => (internal::dot_rows, stride / 2),
+        Bits::Four => {
+            (|rows, query, dots| internal::four_bit::dots(rows, None, query, dots), internal::four_bit::row_len(stride))
+        }
+    };
+    let (weights, query) = (WEIGHTS.0.get(..ROWS * len).unwrap_or(&[]), query.0.get(..stride).unwrap_or(&[]));
     let mut dots = [0; ROWS];
     let ((), counted) = support::instructions_of(|| {
         for _ in 0..ROWS {
-            internal::dot_rows(black_box(weights), black_box(query), black_box(&mut dots));
+            dot_rows(black_box(weights), black_box(query), black_box(&mut dots));
         }
     });
     if let Some(counted) = counted {

@@ -1,5 +1,5 @@
 //! Every kernel on this processor gives the integers of a plain 64-bit loop, modulo 2^32: all strides, extreme values,
-//! and slices that do not start on a word. Square roots are those of libm.
+//! and slices that do not start on a word; for int8 rows and for 4-bit ones. Square roots are those of libm.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -7,7 +7,7 @@ mod support;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use support::{entry, say};
-use zhat::internal::{dot, dot_picked, dot_rows, pair, query_slot, sqrt, weights};
+use zhat::internal::{dot, dot_picked, dot_rows, four_bit, pair, query_slot, sqrt, weights};
 use zhat::model::Aligned;
 
 const MAX_STRIDE: usize = 300;
@@ -40,7 +40,54 @@ fn run() -> Result<(), &'static str> {
     }
     roots_agree(&mut random)?;
     say!("{compared} dot products are those of a plain loop; all of them mixed are {mixed:#010x}");
+    let (compared, mixed) = four_bits(&mut random)?;
+    say!("4-bit rows: {compared} dot products are those of a plain loop; all of them mixed are {mixed:#010x}");
     Ok(())
+}
+
+/// The same for 4-bit rows, which always start on a word. Where a group's sum wraps, which the plain loop does not, all
+/// processors have to give the same.
+fn four_bits(random: &mut Pcg32) -> Result<(usize, u32), &'static str> {
+    const LEN: usize = four_bit::row_len(MAX_STRIDE);
+    let (mut compared, mut mixed) = (0, 0u32);
+    for stride in (4..=MAX_STRIDE).step_by(4) {
+        let len = four_bit::row_len(stride);
+        for case in 0..4 {
+            let mut rows = Aligned([0_i16; ROWS * LEN]);
+            let mut query = Aligned([0_i16; MAX_STRIDE]);
+            let (rows, query) = (&mut rows.0[..ROWS * len], &mut query.0[..stride]);
+            rows.iter_mut().for_each(|bits| *bits = random.next_u32() as i16);
+            query.iter_mut().for_each(|value| *value = value_of(case, random.next_u32()));
+            let mut dots = [0; ROWS];
+            four_bit::dots(rows, None, query, &mut dots);
+            let mut others = [0; ROWS];
+            four_bit::dots(rows, Some(&[4, 0, 3, 1, 2]), query, &mut others);
+            if [others[1], others[3], others[4], others[2], others[0]] != dots {
+                return Err("picked 4-bit rows differ");
+            }
+            compared += 2 * ROWS;
+            for (row, dot) in rows.chunks_exact(len).zip(dots) {
+                let product = |column| {
+                    i64::from(four_bit::weight(row, column, stride)) * i64::from(query[query_slot(column, stride)])
+                };
+                if case < 2 && (256 * (0..stride).map(product).sum::<i64>()) as i32 != dot {
+                    return Err("a 4-bit kernel differs from a plain loop");
+                }
+                mixed = mixed.rotate_left(1) ^ dot as u32;
+            }
+        }
+    }
+    Ok((compared, mixed))
+}
+
+/// A query's value: so small that no group's sum wraps, or any.
+fn value_of(case: u32, random: u32) -> i16 {
+    match case {
+        0 => random as i16 >> 4,
+        1 => 2047 * if random & 1 == 0 { 1 } else { -1 },
+        2 => i16::MIN,
+        _ => random as i16,
+    }
 }
 
 /// Whether the square root is libm's to the bit, for random numbers of all kinds.

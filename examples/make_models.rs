@@ -21,7 +21,7 @@ use zhat::host::import::{InputScale, output_layer, with_input_scale};
 use zhat::host::io::{ReadOptions, TensorValues, read_matrix, read_tensor};
 use zhat::host::make::{Request, make};
 use zhat::host::{Kind, Layer, flat_model, with_fmbe};
-use zhat::model::FmbeKind;
+use zhat::model::{Bits, FmbeKind};
 use zhat::{Model, QueryBuffer, exact};
 
 const DIM: usize = 64;
@@ -81,9 +81,16 @@ fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
         };
         let made = make(&request, &mut |_| ())?;
         keep("fuzz/seeds/model/indexed.zhat", &made.model, check)?;
+        let four = Targets { bits: Bits::Four, ..request.targets.clone() };
+        let made_of_four = make(&Request { targets: four, ..request.clone() }, &mut |_| ())?;
+        keep("fuzz/seeds/model/four_bit.zhat", &made_of_four.model, check)?;
         // The numbers of a call, then the model: see fuzz/fuzz_targets/capi.rs.
-        for (name, numbers) in [("classify", [0, 0, 64, 5, 40, 0, 0, 100]), ("exact", [0, 0, 0, 5, 0, 0, 1, 100])] {
-            keep(&format!("fuzz/seeds/capi/{name}.bin"), &[&numbers[..], &made.model].concat(), check)?;
+        for (name, numbers, model) in [
+            ("classify", [0, 0, 64, 5, 40, 0, 0, 100], &made.model),
+            ("exact", [0, 0, 0, 5, 0, 0, 1, 100], &made.model),
+            ("four_bit", [0, 0, 64, 5, 40, 0, 0, 100], &made_of_four.model),
+        ] {
+            keep(&format!("fuzz/seeds/capi/{name}.bin"), &[&numbers[..], model].concat(), check)?;
         }
     }
     Ok(())

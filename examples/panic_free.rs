@@ -13,7 +13,7 @@ use zhat::estimators::{
 };
 use zhat::internal::{self, Indices, SmallFloat, Tree, exp2_fraction};
 use zhat::language::Context;
-use zhat::model::Section;
+use zhat::model::{Bits, Section};
 use zhat::{
     Budget, Classifier, Error, Log2, LogSum, Model, Names, Query, QueryBuffer, RowTable, Scratch, include_model,
     query_words, scratch_words, seen_words,
@@ -180,7 +180,9 @@ fn look_at(model: &Model<'_>) {
 fn look_at_rows(rows: &RowTable<'_>, at: usize) {
     black_box((rows.len(), rows.is_empty(), rows.stride(), rows.scale(at), rows.bias(at)));
     black_box(rows.weights(at).fold(0, |sum, weight| sum + i32::from(weight)));
-    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], at).is_some());
+    black_box((rows.bits().count(), rows.bits().row_bytes(at)));
+    let bits = if black_box(at) == 7 { Bits::Eight } else { Bits::Four };
+    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], at, bits).is_some());
 }
 
 fn look_at_tree(tree: &Tree<'_>, at: usize) {
@@ -208,6 +210,10 @@ fn compute() {
     internal::dot_rows(&row, &query, &mut dots);
     internal::dot_picked(&row, black_box(&[1, 0]), &query, &mut dots);
     black_box((dots, internal::dot(&row, &query), internal::weights(row[0]), internal::query_slot(number as usize, 8)));
+    internal::four_bit::dots(&row, black_box(None), &query, &mut dots);
+    internal::four_bit::dots(&row, Some(black_box(&[1, 0])), &query, &mut dots);
+    let (stride, weight) = (number as usize, internal::four_bit::weight(&row, 3, number as usize));
+    black_box((dots, weight, internal::four_bit::scales(&row), internal::four_bit::squares(&row, stride)));
 }
 
 fn report() -> &'static str {

@@ -53,7 +53,7 @@
 //! |---|---|
 //! | `error`, `log`, `hint` | [`Error`], log points and hints to the compiler: for everybody |
 //! | `math` | [`Log2`], a logarithm in fixed point, and [`LogSum`], a sum of exponentials that cannot overflow |
-//! | `kernels` | dot products of int8 rows with an int16 query, where the time goes |
+//! | `kernels` | dot products of int8 or 4-bit rows with an int16 query, where the time goes |
 //! | `rows` | the [`Query`], quantised, and the [`RowTable`] that scores it |
 //! | `tree` | nodes over the rows: how much mass each is predicted to hold, and what is certain about it |
 //! | [`model`] | the model file: [`Model`] checks it once, and is views of its rows and its tree |
@@ -178,7 +178,7 @@ pub use rand_core;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::estimators::mince_by_newton;
-    pub use crate::kernels::{dot, dot_picked, dot_rows, pair, query_slot, weights};
+    pub use crate::kernels::{dot, dot_picked, dot_rows, four_bit, pair, query_slot, weights};
     pub use crate::math::{SmallFloat, exp2_fraction, sqrt};
     pub use crate::rows::Indices;
     pub use crate::tree::{Span, Tree};

@@ -117,6 +117,23 @@ fn the_answers_are_those_of_rust_to_the_bit() {
 }
 
 #[test]
+fn four_bit_rows_answer_as_in_rust() {
+    static FOUR: &[u8] = include_model!("../fuzz/seeds/model/four_bit.zhat");
+    let (c, rust) = (open(FOUR).expect("valid"), Model::from_bytes(FOUR).expect("valid"));
+    assert_eq!(rust.bits().count(), 4);
+    let classifier = Classifier::new(rust).expect("an index");
+    let mut memory = [0; scratch_words(N, D, ROOM)];
+    let mut scratch = Scratch::<{ zhat::scratch_words(N, ROOM) }>::new();
+    for values in queries().map(|query| [query[0], query[1], query[2], query[3], query[4], query[5]]) {
+        let query = QueryBuffer::<8>::new(&rust, &values).expect("a valid query");
+        let truth = as_c(&classifier.classify::<TOP>(&query, &mut scratch).expect("memory"));
+        let mut top = [NO_CLASS; TOP];
+        let result = classify(&c, &values, 0, &mut memory, &mut top).expect("an answer");
+        assert_eq!((result, top.to_vec()), truth);
+    }
+}
+
+#[test]
 fn a_model_says_what_it_needs() {
     let (indexed, flat, closed) = (open(MODEL).expect("valid"), open(FLAT).expect("valid"), closed());
     // SAFETY: open models, one of zeros, and null.

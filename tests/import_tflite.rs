@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use zhat::host::import::{InputScale, Tflite, output_layer, with_input_scale};
 use zhat::host::io::{ReadOptions, TensorValues, read_matrix, read_tensor, read_vector};
 use zhat::host::{Matrix, QuantisedRows, flat_model};
+use zhat::model::Bits;
 use zhat::{QueryBuffer, exact};
 
 const INT8: [&str; 2] = ["int8", "int8_per_class"];
@@ -35,9 +36,9 @@ fn int8_weights_are_not_rounded_a_second_time() {
     for name in INT8 {
         let layer = output_layer(file(&format!("{name}.tflite")), None).unwrap();
         // Two bits of room above the largest weight, as the builder has them.
-        let rows = QuantisedRows::round(&layer.weights, &layer.biases, -19, None);
+        let rows = QuantisedRows::round(&layer.weights, &layer.biases, -19, None, Bits::Eight);
         let weights: Vec<f32> =
-            rows.pairs.iter().flat_map(|&pair| zhat::internal::weights(pair)).map(f32::from).collect();
+            rows.stored.iter().flat_map(|&pair| zhat::internal::weights(pair)).map(f32::from).collect();
         let expected = matrix(&format!("{name}_values.npy"));
         for (class, (row, expected)) in weights.chunks_exact(8).zip(expected.iter()).enumerate() {
             // Rows whose int8 weights have a common factor may be kept as fewer, longer steps, or more, shorter ones.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use zhat::ModelBuf;
 use zhat::host::import::{Onnx, Tflite};
 use zhat::host::io::{ReadOptions, read_everything};
+use zhat::model::Bits;
 
 fn seeds(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(target);
@@ -18,14 +19,16 @@ fn seeds(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn models_are_valid_and_have_every_kind_of_section() {
-    let mut kinds = Vec::new();
+    let (mut kinds, mut widths) = (Vec::new(), Vec::new());
     for (path, bytes) in seeds("model") {
         let file = ModelBuf::from_bytes(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        widths.push(file.model().bits());
         kinds.extend(file.model().sections().map(|(kind, _)| kind));
     }
     for section in zhat::model::Section::ALL {
         assert!(kinds.contains(&section.kind()), "no seed has {section:?}");
     }
+    assert!([Bits::Eight, Bits::Four].iter().all(|width| widths.contains(width)), "no seed of a width");
     for (path, bytes) in seeds("capi") {
         assert!(ModelBuf::from_bytes(&bytes[8..]).is_ok(), "{}", path.display());
     }

@@ -16,8 +16,9 @@ fn numbers_after(text: &str, mark: &str) -> Vec<usize> {
 /// Texts about a model, and where they say how many words of scratch memory a query needs, and how many columns it has.
 const SCRATCH: [&str; 3] = ["Scratch::<", "Scratch<", "SCRATCH_WORDS: usize = "];
 const COLUMNS: [&str; 2] = ["QueryBuffer::<", "DIM: usize = "];
-const TEXTS: [(&str, &[&str]); 2] = [
+const TEXTS: [(&str, &[&str]); 3] = [
     ("models/next_word.zhat", &["README.md", "src/lib.rs", "src/guide/own_board.md", "examples/next_word.rs"]),
+    ("models/next_word4.zhat", &["examples/next_word4.rs"]),
     ("tests/data/indexed.zhat", &["examples/classify.rs"]),
 ];
 

@@ -2,7 +2,7 @@
 #![cfg(feature = "std")]
 
 use rand_pcg::Pcg32;
-use zhat::model::{FileWriter, Section, Sizes};
+use zhat::model::{Bits, FileWriter, Section, Sizes};
 use zhat::{Budget, Classifier, Error, Model, QueryBuffer, Scratch, scratch_words};
 
 /// Above 2^16, so that a span may say 2^32 − 1.
@@ -20,7 +20,7 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
 
 /// A file of rows without weights and a tree of nodes that all say `span` of themselves, with two at the top.
 fn file(span: [u32; 4], exponent: i32) -> Vec<u64> {
-    let sizes = Sizes { classes: N, dim: 4, scale_exponent: -20, max_norm: 1.0, largest_row: 1 };
+    let sizes = Sizes { classes: N, dim: 4, scale_exponent: -20, max_norm: 1.0, largest_row: 1, bits: Bits::Eight };
     let mut file = FileWriter::new(sizes);
     file.required(Section::Rows, &vec![0i16; 2 * N]);
     file.required(Section::RowScales, &vec![1u16; N]);

@@ -17,6 +17,7 @@
 #![allow(dead_code, unused_imports, unused_macros)]
 
 pub mod cases;
+pub mod next_words;
 
 #[cfg(target_os = "none")]
 mod device;

@@ -1,6 +1,7 @@
 //! Shares, sizes and lists as people write them.
 
 use zhat::host::evaluate::Method;
+use zhat::model::Bits;
 
 /// `4%` or `0.04`: above 0, at most 1.
 pub fn share(text: &str) -> Result<f32, String> {
@@ -73,6 +74,15 @@ fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     (value.is_finite() && value > 0.0).then_some(value)
 }
 
+/// Bits of a weight.
+pub fn bits(text: &str) -> Result<Bits, String> {
+    match text {
+        "8" => Ok(Bits::Eight),
+        "4" => Ok(Bits::Four),
+        _ => Err("8 or 4".into()),
+    }
+}
+
 /// `all`, or names with commas between them.
 pub fn methods(text: &str) -> Result<Vec<Method>, String> {
     match text {
@@ -122,6 +132,12 @@ mod tests {
             assert!(instructions(wrong).is_err(), "{wrong}");
         }
         assert!(duration("1").is_err() && duration("1min").is_err() && frequency("64").is_err());
+    }
+
+    #[test]
+    fn weights_have_eight_bits_or_four() {
+        assert_eq!((bits("8"), bits("4")), (Ok(Bits::Eight), Ok(Bits::Four)));
+        assert!(bits("2").is_err() && bits("").is_err());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use zhat::host::import::with_input_scale;
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
+use zhat::model::Bits;
 
 use super::args;
 use super::files::{File, expect_apart, given};
@@ -78,6 +79,9 @@ pub struct Build {
     /// The most that the model file may take: 1MiB, 512K, or bytes
     #[arg(long, value_name = "SIZE", value_parser = args::size)]
     flash: Option<usize>,
+    /// Bits of a weight: 8, or 4 for a file of about half the size whose probabilities are off by more
+    #[arg(long, value_name = "BITS", default_value = "8", value_parser = args::bits)]
+    bits: Bits,
     /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = args::share)]
     reject: f32,
@@ -125,7 +129,7 @@ impl Build {
     /// A layer that is scored without an index is so whatever the cap, and may be late.
     fn expect_in_time(&self, made: &Made, rows: usize, cols: usize) -> Result<(), Failure> {
         let limit = self.deadline.zip(self.clock).map(|(seconds, clock)| (seconds * clock) as u64);
-        let all = cost::exact_instructions(rows, cols.next_multiple_of(4));
+        let all = cost::exact_instructions(rows, cols.next_multiple_of(4), self.bits);
         match limit.filter(|&limit| made.index.is_err() && all > limit) {
             Some(limit) => Err(Failure::Failed(format!(
                 "no search keeps to a deadline of {} instructions, and scoring all rows takes about {}",
@@ -142,11 +146,11 @@ impl Build {
         // Whatever is enough for all rows.
         let most = |share: f32| share.min(1.0);
         let cap = match self.deadline.zip(self.clock) {
-            Some((seconds, clock)) => Some(most(cost::cap_for((seconds * clock) as u64, rows, stride))),
+            Some((seconds, clock)) => Some(most(cost::cap_for((seconds * clock) as u64, rows, stride, self.bits))),
             None => self.cap,
         };
         let work = match self.instructions {
-            Some(instructions) => most(cost::work_for(instructions, rows, stride)),
+            Some(instructions) => most(cost::work_for(instructions, rows, stride, self.bits)),
             // A deadline by itself leaves the work as it is, as far as it allows that.
             None if self.deadline.is_some() => cap.map_or(self.work, |cap| self.work.min(cap)),
             None => self.work,
@@ -209,7 +213,7 @@ impl Build {
             fit_temperature: self.fit_temperature,
             report: report.as_ref(),
             names: names.as_deref(),
-            targets: Targets { work, cap, reject: self.reject, seed: self.seed, ..Targets::default() },
+            targets: Targets { work, cap, bits: self.bits, reject: self.reject, seed: self.seed, ..Targets::default() },
             knobs: Knobs {
                 blend: self.blend,
                 branching: self.branching.map(|n| n as usize),
@@ -310,7 +314,11 @@ impl Build {
     fn text(&self, made: &Made, time: Duration) -> String {
         let model = made.model.model();
         let (classes, dim) = (model.classes(), model.dim());
-        let mut text = format!("{}: {classes} classes, {dim} dimensions, ", self.output.display());
+        let mut text = format!(
+            "{}: {classes} classes, {dim} dimensions, {} bits a weight, ",
+            self.output.display(),
+            model.bits().count()
+        );
         let _ = writeln!(text, "built in {:.1} s", time.as_secs_f32());
         let mut table = Table::new(&["section", "bytes", "share"]);
         for section in sections(&model) {
@@ -361,17 +369,17 @@ impl Build {
             }
         };
         let _ = writeln!(text, "work          {} of all rows mean, {} at most", percent(work), percent(max_work));
-        let stride = model.rows().stride();
+        let (stride, bits) = (model.rows().stride(), model.bits());
         let instructions = |share: f32| match made.index {
-            Ok(_) => count(cost::search_instructions(f64::from(share) * classes as f64, stride)),
-            Err(_) => count(cost::exact_instructions(classes, stride)),
+            Ok(_) => count(cost::search_instructions(f64::from(share) * classes as f64, stride, bits)),
+            Err(_) => count(cost::exact_instructions(classes, stride, bits)),
         };
         let _ = writeln!(
             text,
             "Cortex-M4     about {} instructions a query ({} at most; all rows: {}), {} of RAM",
             instructions(work),
             instructions(max_work),
-            count(cost::exact_instructions(classes, stride)),
+            count(cost::exact_instructions(classes, stride, bits)),
             bytes(cost::ram(&model))
         );
         text

@@ -35,10 +35,11 @@ impl Inspect {
 
 fn text(d: &Description) -> String {
     let mut text = format!(
-        "format {}, {} classes, {} dimensions{}\n\n",
+        "format {}, {} classes, {} dimensions, {} bits a weight{}\n\n",
         d.model.format_version,
         d.model.classes,
         d.model.dim,
+        d.model.bits,
         if d.names { ", with names" } else { "" }
     );
     let mut table = Table::new(&["section", "kind", "bytes", "share"]);

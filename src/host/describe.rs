@@ -207,7 +207,7 @@ impl Description {
     /// ```
     pub fn of(model: &Model<'_>) -> Self {
         let summary = ModelSummary::new(model);
-        let (classes, stride) = (model.classes() as f64, model.rows().stride());
+        let (classes, stride, bits) = (model.classes() as f64, model.rows().stride(), model.bits());
         let measured = model.measured().map(|measured| MeasuredFigures {
             queries: measured.queries,
             err_mean: measured.error,
@@ -223,9 +223,10 @@ impl Description {
             ram: cost::ram(model),
             scratch_words: model.scratch_words(),
             frontier: model.scratch_words().saturating_sub(crate::seen_words(model.classes())),
-            instructions_mean: measured.map(|m| cost::search_instructions(f64::from(m.work_mean) * classes, stride)),
-            instructions_max: cost::search_instructions(f64::from(summary.cap), stride),
-            instructions_exact: cost::exact_instructions(model.classes(), stride),
+            instructions_mean: measured
+                .map(|m| cost::search_instructions(f64::from(m.work_mean) * classes, stride, bits)),
+            instructions_max: cost::search_instructions(f64::from(summary.cap), stride, bits),
+            instructions_exact: cost::exact_instructions(model.classes(), stride, bits),
         };
         Self {
             sections: sections(model),

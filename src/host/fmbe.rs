@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::estimators::fmbe_features::{Gaussians, Signs};
 use crate::host::linear;
-use crate::kernels;
 use crate::math::Log2;
 use crate::model::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Section};
 
@@ -103,8 +102,7 @@ impl Layer {
         let biases: Vec<f64> = (0..count).map(|row| f64::from(rows.bias(row).to_bits()) * NATS).collect();
         let log_weight = log_sum(&biases);
         let weights: Vec<f64> = biases.iter().map(|bias| (bias - log_weight).exp()).collect();
-        let column =
-            |c: usize| (0..count).map(move |row| (row, f64::from(kernels::weights(rows.pairs(row)[c / 2])[c % 2])));
+        let column = |c: usize| (0..count).map(move |row| (row, f64::from(rows.weight(row, c))));
         let mean: Vec<f64> =
             (0..model.dim()).map(|c| column(c).map(|(row, value)| value * steps[row] * weights[row]).sum()).collect();
         let columns = (0..model.dim()).map(|c| {

@@ -30,6 +30,7 @@
 // What is hidden is what the command is made of: outside of semantic versioning, as `internal` is.
 
 pub mod build;
+mod compensation;
 pub mod cost;
 pub mod describe;
 mod doc_example;
@@ -37,6 +38,7 @@ mod error;
 pub mod evaluate;
 pub mod export;
 mod fmbe;
+mod four_bit;
 mod generate;
 mod grid;
 pub mod import;
@@ -59,6 +61,7 @@ mod temperature;
 #[doc(hidden)]
 pub mod warnings;
 
+pub use compensation::Compensation;
 #[doc(hidden)]
 pub use doc_example::{doc_example, doc_file};
 #[cfg(feature = "keywords")]
@@ -68,5 +71,5 @@ pub use error::BuildError;
 pub use fmbe::with_fmbe;
 pub use generate::{Kind, Layer};
 pub use matrix::Matrix;
-pub use quantise::{Compensation, QuantisedRows, flat_model};
+pub use quantise::{QuantisedRows, flat_model};
 pub use temperature::fit_temperature;

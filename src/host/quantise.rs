@@ -1,28 +1,27 @@
-//! f32 rows to int8 with a scale each.
+//! f32 rows to int8 or four bits with a scale each.
 
-use nalgebra::DMatrix;
 use rayon::prelude::*;
 
-use super::{BuildError, Matrix, grid};
+use super::{BuildError, Compensation, Matrix, four_bit, grid};
 use crate::kernels::{self, MAX_DIM, ROW_ALIGN};
 use crate::math::Log2;
-use crate::model::{FileWriter, ModelBuf, Section, Sizes};
+use crate::model::{Bits, FileWriter, ModelBuf, Section, Sizes};
 
 /// Rows as the file holds them.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
 ///
-/// use zhat::host::QuantisedRows;
+/// use zhat::{host::QuantisedRows, model::Bits};
 ///
 /// // Steps that are multiples of 2^−20, and the nearest one for each weight.
-/// let rows = QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+/// let rows = QuantisedRows::round(&layer.weights, &layer.biases, -20, None, Bits::Eight);
 /// assert_eq!((rows.len(), rows.dim), (60, 8));
 /// ```
 #[derive(Clone, Debug)]
 pub struct QuantisedRows {
-    /// int8, two and two, padded to whole words, as the kernels take them.
-    pub pairs: Vec<i16>,
+    /// The weights, padded to whole words, as the kernels take them.
+    pub stored: Vec<i16>,
     /// A scale for each row.
     pub scales: Vec<u16>,
     /// The bits of a [`Log2`] for each row.
@@ -31,48 +30,12 @@ pub struct QuantisedRows {
     pub scale_exponent: i32,
     /// The largest norm of a row, as quantised.
     pub max_norm: f32,
-    /// The largest sum of the squares of a row's int8 weights.
+    /// The largest sum of the squares of a row's whole weights, or what a query has to be made for at least.
     pub largest_row: u32,
+    /// How wide the weights are.
+    pub bits: Bits,
     /// The number of columns without padding.
     pub dim: usize,
-}
-
-/// How the rounding error of one column is made up for by those not yet rounded.
-///
-/// Column by column, as GPTQ does it: the error that matters is that of the scores, eᵀSe with S the second moment of
-/// the queries. With S⁻¹ = UᵀU, the error of column j is best made up for by adding −e_j·U_jk/U_jj to column k. The
-/// bias is the last column and takes what is left.
-///
-/// ```
-/// use nalgebra::DMatrix;
-/// use zhat::host::Compensation;
-///
-/// // Two columns and the one after them, of queries that are alike in all directions.
-/// assert!(Compensation::new(&DMatrix::identity(3, 3)).is_some());
-/// ```
-#[derive(Clone, Debug)]
-pub struct Compensation {
-    upper: Vec<f64>,
-    size: usize,
-}
-
-impl Compensation {
-    /// From the second moment of the queries with a one after them.
-    ///
-    /// ```
-    /// use nalgebra::DMatrix;
-    ///
-    /// assert!(zhat::host::Compensation::new(&DMatrix::identity(3, 3)).is_some());
-    /// ```
-    pub fn new(moment: &DMatrix<f64>) -> Option<Self> {
-        let size = moment.nrows();
-        // A tenth of a per cent of the mean keeps directions that no query showed from being free.
-        let ridge = moment.trace() / size as f64 * 1e-3;
-        let inverse = (moment + DMatrix::identity(size, size) * ridge).cholesky()?.inverse();
-        let upper = inverse.cholesky()?.l().transpose();
-        let upper = (0..size).flat_map(|i| (0..size).map(move |j| (i, j))).map(|at| upper[at]).collect();
-        Some(Self { upper, size })
-    }
 }
 
 impl QuantisedRows {
@@ -80,40 +43,46 @@ impl QuantisedRows {
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
-    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None, zhat::model::Bits::Eight);
     /// assert_eq!(rows.scales.len(), 60);
     /// ```
-    pub fn round(weights: &Matrix, biases: &[f32], scale_exponent: i32, compensation: Option<&Compensation>) -> Self {
+    pub fn round(
+        weights: &Matrix,
+        biases: &[f32],
+        scale_exponent: i32,
+        compensation: Option<&Compensation>,
+        bits: Bits,
+    ) -> Self {
         let unit = libm::exp2(f64::from(scale_exponent));
         let stride = weights.cols().next_multiple_of(ROW_ALIGN);
-        let mut pairs = vec![0; weights.rows() * stride / 2];
-        let finished: Vec<(u16, i32, f64, u32)> = pairs
-            .par_chunks_exact_mut(stride / 2)
+        let mut stored = vec![0; weights.rows() * bits.row_len(stride)];
+        let finished: Vec<(u16, i32, f64, u32)> = stored
+            .par_chunks_exact_mut(bits.row_len(stride))
             .zip(weights.data().par_chunks_exact(weights.cols()))
             .zip(biases)
             .map(|((out, row), &bias)| {
-                let peak = peak(row);
-                let own = grid::step_of(row, peak).map(|step| (step / unit).round());
-                let scale = match own.filter(|scale| (1.0..=f64::from(u16::MAX)).contains(scale)) {
-                    Some(scale) => scale as u16,
-                    // Rounded up, so that the peak stays within ±127; rounding the row to this very scale makes up for it.
-                    None => (peak / 127.0 / unit).ceil() as u16,
+                let (scale, bias, squares) = match bits {
+                    Bits::Eight => round_to_int8(row, bias, unit, compensation, out),
+                    Bits::Four => {
+                        let rounded = four_bit::round(row, bias, unit, 8.0, stride, compensation);
+                        out.copy_from_slice(&kernels::four_bit::pack(&rounded.numbers, &rounded.scales));
+                        out[kernels::four_bit::SCALE] = rounded.scale.cast_signed();
+                        (rounded.scale, rounded.bias, rounded.squares())
+                    }
                 };
                 let step = f64::from(scale) * unit;
-                let mut rounded = vec![0; stride];
-                let bias = round_row(row, bias, step, compensation, &mut rounded);
-                out.iter_mut().zip(rounded.as_chunks().0).for_each(|(out, &[a, b])| *out = kernels::pair(a, b));
-                let squares = rounded.iter().map(|&v| u32::from(v.unsigned_abs()).pow(2)).sum();
                 (scale, bias_bits(bias), f64::from(squares) * step * step, squares)
             })
             .collect();
+        let least = if bits == Bits::Four { kernels::four_bit::least_largest_row(stride) } else { 0 };
         Self {
-            pairs,
+            stored,
             scales: finished.iter().map(|row| row.0).collect(),
             biases: finished.iter().map(|row| row.1).collect(),
             scale_exponent,
             max_norm: finished.iter().fold(0.0, |m: f64, row| m.max(row.2)).sqrt() as f32,
-            largest_row: finished.iter().map(|row| row.3).max().unwrap_or(0),
+            largest_row: finished.iter().map(|row| row.3).max().unwrap_or(0).max(least),
+            bits,
             dim: weights.cols(),
         }
     }
@@ -122,7 +91,7 @@ impl QuantisedRows {
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
-    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None, zhat::model::Bits::Eight);
     /// assert_eq!(rows.len(), 60);
     /// ```
     pub fn len(&self) -> usize {
@@ -133,7 +102,7 @@ impl QuantisedRows {
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
-    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None, zhat::model::Bits::Eight);
     /// assert!(!rows.is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
@@ -144,7 +113,7 @@ impl QuantisedRows {
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
-    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None, zhat::model::Bits::Eight);
     /// assert!((rows.biases_in_nats()[7] - layer.biases[7]).abs() < 1e-4);
     /// ```
     pub fn biases_in_nats(&self) -> Vec<f32> {
@@ -156,7 +125,7 @@ impl QuantisedRows {
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
-    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None, zhat::model::Bits::Eight);
     /// assert_eq!(rows.augmented(0, 2).len(), 2 * 9); // the bias is one more column
     /// ```
     pub fn augmented(&self, first: usize, count: usize) -> Vec<f32> {
@@ -164,8 +133,9 @@ impl QuantisedRows {
         let mut data = Vec::with_capacity(count * (self.dim + 1));
         for row in first..first + count {
             let step = (f64::from(self.scales[row]) * unit) as f32;
-            let weights = self.row(row).iter().flat_map(|&pair| kernels::weights(pair));
-            data.extend(weights.take(self.dim).map(|weight| f32::from(weight) * step));
+            let stored = self.row(row);
+            let weights = (0..self.dim).map(|column| self.bits.weight(stored, column, self.stride()));
+            data.extend(weights.map(|weight| f32::from(weight) * step));
             data.push(Log2::from_bits(self.biases[row]).to_nats());
         }
         data
@@ -175,29 +145,33 @@ impl QuantisedRows {
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
-    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None, zhat::model::Bits::Eight);
     /// assert_eq!(rows.reordered(&[3, 1]).scales, [rows.scales[3], rows.scales[1]]);
     /// ```
     pub fn reordered(&self, order: &[u32]) -> Self {
         let pick = |i: &u32| *i as usize;
         Self {
-            pairs: order.iter().flat_map(|i| self.row(pick(i))).copied().collect(),
+            stored: order.iter().flat_map(|i| self.row(pick(i))).copied().collect(),
             scales: order.iter().map(|i| self.scales[pick(i)]).collect(),
             biases: order.iter().map(|i| self.biases[pick(i)]).collect(),
             ..*self
         }
     }
 
+    fn stride(&self) -> usize {
+        self.dim.next_multiple_of(ROW_ALIGN)
+    }
+
     fn row(&self, row: usize) -> &[i16] {
-        let pairs = self.dim.next_multiple_of(ROW_ALIGN) / 2;
-        &self.pairs[row * pairs..][..pairs]
+        let len = self.bits.row_len(self.stride());
+        &self.stored[row * len..][..len]
     }
 
     /// The header's numbers and the sections of the rows. `nodes` are whatever else is scored like a row.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
-    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None);
+    /// # let rows = zhat::host::QuantisedRows::round(&layer.weights, &layer.biases, -20, None, zhat::model::Bits::Eight);
     /// let file = rows.start_file(None).into_model()?;
     /// assert_eq!(file.model().classes(), 60);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -209,11 +183,19 @@ impl QuantisedRows {
             scale_exponent: self.scale_exponent,
             max_norm: nodes.map_or(0.0, |nodes| nodes.max_norm).max(self.max_norm),
             largest_row: nodes.map_or(0, |nodes| nodes.largest_row).max(self.largest_row),
+            bits: self.bits,
         });
-        file.required(Section::Rows, &self.pairs);
-        file.required(Section::RowScales, &self.scales);
-        file.required(Section::Biases, &self.biases);
+        self.add_to(&mut file, [Section::Rows, Section::RowScales, Section::Biases]);
         file
+    }
+
+    /// The sections of rows, scales and biases; 4-bit rows have their scales themselves.
+    pub(super) fn add_to(&self, file: &mut FileWriter, [rows, scales, biases]: [Section; 3]) {
+        file.required(rows, &self.stored);
+        if self.bits == Bits::Eight {
+            file.required(scales, &self.scales);
+        }
+        file.required(biases, &self.biases);
     }
 }
 
@@ -232,7 +214,8 @@ impl QuantisedRows {
 /// [`BuildError`], if the weights can't make a model.
 pub fn flat_model(weights: &Matrix, biases: &[f32]) -> Result<ModelBuf, BuildError> {
     check(weights, biases)?;
-    let rows = QuantisedRows::round(weights, biases, scale_exponent(peak(weights.data())), None);
+    let rows =
+        QuantisedRows::round(weights, biases, scale_exponent(peak(weights.data()), Bits::Eight), None, Bits::Eight);
     Ok(rows.start_file(None).into_model()?)
 }
 
@@ -266,29 +249,46 @@ pub(super) fn peak(values: &[f32]) -> f64 {
 }
 
 /// The power of two at which the scale of rows with this largest weight just fits.
-pub(super) fn scale_exponent(peak: f64) -> i32 {
+pub(super) fn scale_exponent(peak: f64, bits: Bits) -> i32 {
     // libm's logarithm rather than the host's own: the file is the same wherever it is written. Without a weight any
     // will do that leaves queries their bits.
-    if peak == 0.0 { -40 } else { libm::log2(peak / 127.0 / f64::from(u16::MAX)).ceil() as i32 }
+    let most = match bits {
+        Bits::Eight => 127.0,
+        // Seven times seven, and a tenth of it that a step may be larger.
+        Bits::Four => 44.0,
+    };
+    if peak == 0.0 { -40 } else { libm::log2(peak / most / f64::from(u16::MAX)).ceil() as i32 }
 }
 
-/// Rounds one row into `out`; its bias, with what the columns could not make up for.
-fn round_row(row: &[f32], bias: f32, step: f64, compensation: Option<&Compensation>, out: &mut [i8]) -> f32 {
-    let nearest = |weight: f64| if step > 0.0 { (weight / step).round().clamp(-127.0, 127.0) as i8 } else { 0 };
-    let Some(Compensation { upper, size }) = compensation.filter(|_| bias.is_finite()) else {
-        out.iter_mut().zip(row).for_each(|(out, &weight)| *out = nearest(f64::from(weight)));
-        return bias;
+/// Rounds one row into `out`; its scale, its bias with what the columns could not make up for, and its squares.
+fn round_to_int8(
+    row: &[f32],
+    bias: f32,
+    unit: f64,
+    compensation: Option<&Compensation>,
+    out: &mut [i16],
+) -> (u16, f32, u32) {
+    let peak = peak(row);
+    let own = grid::step_of(row, peak).map(|step| (step / unit).round());
+    let scale = match own.filter(|scale| (1.0..=f64::from(u16::MAX)).contains(scale)) {
+        Some(scale) => scale as u16,
+        // Rounded up, so that the peak stays within ±127; rounding the row to this very scale makes up for it.
+        None => (peak / 127.0 / unit).ceil() as u16,
     };
-    let mut rest: Vec<f64> = row.iter().chain([&bias]).map(|&x| f64::from(x)).collect();
-    for (column, out) in out.iter_mut().take(row.len()).enumerate() {
-        *out = nearest(rest[column]);
-        let line = &upper[column * size..][..*size];
-        let error = (rest[column] - f64::from(*out) * step) / line[column];
-        for (rest, factor) in rest[column + 1..].iter_mut().zip(&line[column + 1..]) {
-            *rest -= error * factor;
+    let step = f64::from(scale) * unit;
+    let nearest = |weight: f64, step: f64| {
+        if step > 0.0 { (weight / step).round().clamp(-127.0, 127.0) as i8 } else { 0 }
+    };
+    let mut rounded = vec![0; 2 * out.len()];
+    let bias = match compensation.filter(|_| bias.is_finite()) {
+        Some(compensation) => compensation.round_into(row, bias, |_| step, nearest, &mut rounded).1,
+        None => {
+            rounded.iter_mut().zip(row).for_each(|(out, &weight)| *out = nearest(weight.into(), step));
+            bias
         }
-    }
-    rest[row.len()] as f32
+    };
+    out.iter_mut().zip(rounded.as_chunks().0).for_each(|(out, &[a, b])| *out = kernels::pair(a, b));
+    (scale, bias, rounded.iter().map(|&v| u32::from(v.unsigned_abs()).pow(2)).sum())
 }
 
 /// A bias in fixed point; what is beyond ±1 400 nats becomes that, which no probability can tell from it.

@@ -7,8 +7,8 @@ use crate::Error;
 /// Work is counted in row-equivalents: every dot product of length d is one, whether with a row or with a node.
 ///
 /// The cap is a promise about time. On a processor with the DSP instructions of a Cortex-M4, a query of d columns to a
-/// model of N rows takes at most `15 000 + N/2 + cap·(1.1·d + 180)` instructions, its quantisation and K ≤ 8 best
-/// classes included. That is measured, not proved, for trees of the shapes that the builder chooses from: the examples
+/// model of N rows takes at most `15 000 + N/2 + cap·(1.1·d + 180)` instructions, with 4-bit rows 1.6·d, its
+/// quantisation and K ≤ 8 best classes included. That is measured, not proved, for trees of the shapes that the builder chooses from: the examples
 /// `costs` and `streaming` hold thousands of queries against it in QEMU and fail where one takes more. (Instructions, not
 /// cycles: flash that is slower than the processor adds to it.)
 ///

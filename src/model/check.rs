@@ -3,9 +3,9 @@
 use super::{Model, Section};
 use crate::Error;
 use crate::hint::keep_small;
-use crate::kernels;
+use crate::kernels::{self, four_bit};
 use crate::math::float;
-use crate::rows::RowTable;
+use crate::rows::{Bits, RowTable};
 use crate::tree::Unsound;
 
 /// Biases keep to a quarter of the range of [`Log2`](crate::Log2), scores to three quarters: no sum leaves it.
@@ -92,19 +92,19 @@ fn permutation(model: &Model<'_>) -> Result<(), Error> {
 /// beyond the range gives, and padding is zero, so that no stray weight hides there.
 #[cold]
 fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Section; 3]) -> Result<(), Error> {
+    // 4-bit rows have their scales themselves.
+    let scales = if rows.bits() == Bits::Four { weights } else { scales };
     let limit = model.max_norm() * NORM_SLACK;
     let unit = libm::ldexpf(1.0, model.scale_exponent());
     for row in 0..rows.len() {
-        let (mut squares, mut least) = (0, 0);
-        for [even, odd] in rows.pairs(row).iter().map(|&pair| kernels::weights(pair).map(i32::from)) {
-            keep_small();
-            squares += even * even + odd * odd;
-            least = least.min(even).min(odd);
-        }
-        let squares = squares as u32;
-        if !is_padded(rows.pairs(row), model.dim()) || least < -127 || squares > model.largest_row() {
+        let stored = rows.stored(row);
+        let squares = match rows.bits() {
+            Bits::Eight => squares(stored).filter(|_| is_padded(stored, model.dim())),
+            Bits::Four => four_bit::squares(stored, model.dim()),
+        };
+        let Some(squares) = squares.filter(|&squares| squares <= model.largest_row()) else {
             return Err(Error::SectionContent(weights.kind()));
-        }
+        };
         if float::sqrt(squares as f32) * (f32::from(rows.scale(row)) * unit) > limit {
             return Err(Error::SectionContent(scales.kind()));
         }
@@ -113,6 +113,17 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Sec
         }
     }
     Ok(())
+}
+
+/// The sum of the squares of a row's int8 weights; `None` if one of them is none.
+fn squares(row: &[i16]) -> Option<u32> {
+    let (mut squares, mut least) = (0, 0);
+    for [even, odd] in row.iter().map(|&pair| kernels::weights(pair).map(i32::from)) {
+        keep_small();
+        squares += even * even + odd * odd;
+        least = least.min(even).min(odd);
+    }
+    (least >= -127).then_some(squares as u32)
 }
 
 /// Whether what is behind the last column, less than a word, is zero.

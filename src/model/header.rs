@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::kernels;
-use crate::rows::RowFormat;
+use crate::kernels::four_bit;
+use crate::rows::{Bits, RowFormat};
 
 /// The version of the format that this library reads and writes.
 ///
@@ -23,6 +24,9 @@ pub(super) const MAX_SECTIONS: usize = 64;
 /// Where the checksum stands; it covers all bytes but its own four.
 pub(super) const CHECKSUM_AT: usize = 16;
 
+/// Where the width of the weights stands: 4, or zero for int8.
+pub(super) const BITS_AT: usize = 44;
+
 static CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
 
 /// The kinds of sections that this library knows.
@@ -39,7 +43,7 @@ static CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&
 #[repr(u16)]
 #[non_exhaustive]
 pub enum Section {
-    /// The int8 rows.
+    /// The rows.
     Rows = 1,
     /// A scale for each row.
     RowScales = 2,
@@ -208,6 +212,11 @@ impl<'a> Header<'a> {
             core::cmp::Ordering::Greater => return Err(Error::TrailingBytes),
             core::cmp::Ordering::Equal => {}
         }
+        let bits = match u32_at(bytes, BITS_AT) {
+            0 => Bits::Eight,
+            4 => Bits::Four,
+            _ => return Err(Error::Header),
+        };
         let header = Self {
             bytes,
             sections: usize::from(u16_at(bytes, 10)),
@@ -218,6 +227,7 @@ impl<'a> Header<'a> {
                 stride: u32_at(bytes, 28) as usize,
                 scale_exponent: u32_at(bytes, 32) as i32,
                 max_norm: f32::from_bits(u32_at(bytes, 36)),
+                bits,
                 largest_row: u32_at(bytes, 40),
                 model: u32_at(bytes, CHECKSUM_AT),
             },
@@ -228,7 +238,7 @@ impl<'a> Header<'a> {
             && (-400..=400).contains(&header.rows.scale_exponent)
             && header.rows.max_norm.is_finite()
             && header.rows.max_norm >= 0.0
-            && u32_at(bytes, 44) == 0;
+            && (bits == Bits::Eight || header.rows.largest_row >= four_bit::least_largest_row(header.rows.stride));
         if !plausible {
             return Err(Error::Header);
         }

@@ -22,11 +22,11 @@
 //! | 16 | u32 | CRC-32 (ISO-HDLC) of the file without these four bytes |
 //! | 20 | u32 | N, the number of classes |
 //! | 24 | u32 | d, the dimension |
-//! | 28 | u32 | stride: bytes from one row to the next, d rounded up to a multiple of 4 |
-//! | 32 | i32 | scale exponent: a row's weight is int8 · scale · 2^exponent |
+//! | 28 | u32 | stride: the columns of a row with its padding, d rounded up to a multiple of 4 |
+//! | 32 | i32 | scale exponent: a row's weight is a whole number · scale · 2^exponent |
 //! | 36 | f32 | the largest norm of a row or node |
-//! | 40 | u32 | the largest sum of the squares of the int8 weights of a row or node |
-//! | 44 | 4 bytes | zero |
+//! | 40 | u32 | the largest sum of the squares of the whole weights of a row or node; with 4 bits, 2^14 for each of up to 16 columns or more |
+//! | 44 | u32 | bits of a weight: 4, or zero for 8 |
 //!
 //! # Sections
 //! Behind the header, for each section, 16 bytes: kind (u16), flags (u16, bit 0: required to understand the file), offset
@@ -48,12 +48,18 @@
 //! | 13 | node bounds | 5 × u16 a node, what is certain about its rows |
 //! | 16 | node gains | i16 a node: ln of what opening it is worth apart from its mass |
 //! | 14 | settings | 8 × u32, see [`Settings`] |
-//! | 17 | names | N + 1 × u32 offsets, then UTF-8, see [`Names`] |
+//! | 17 | names | N + 1 offsets, u16 or u32, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |
 //! | 19 | input scale | 2 × u32, see [`InputScale`] |
 //! | 20 | trust | 44 × u32, see [`Trust`]; with it comes 21 |
 //! | 21 | likeness | w of [`Trust`], as a row |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
+//!
+//! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. It is as if columns in front filled it up to blocks of 64; of those there are
+//! no words. A block is a word with the scales s of its four groups of 16 columns, the first in bits 12 to 15, the last in bits
+//! 0 to 3, and above them the scale of the row in the first block, zeros in others; and eight words of eight columns each, with n of columns 3, 2, 7, 6, 1, 0, 5, 4 from the highest four
+//! bits to the lowest. s and n are signed, and a weight is s·n: what is a number of eight bits elsewhere. There are no
+//! sections 2 and 8.
 //!
 //! Without sections 4 and 5 the rows are in the order of the classes.
 
@@ -94,6 +100,8 @@ pub(crate) use trust::{NUMBERS, growth};
 pub use view::Model;
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};
+
+pub use crate::rows::Bits;
 
 #[cfg(feature = "std")]
 pub(crate) use fmbe::FMBE_DEGREES;

@@ -1,7 +1,12 @@
 //! The names of the classes, so that people can read an answer.
 //!
-//! N + 1 × u32, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one after
-//! the other in the order of the classes. Optional: a device that shows no names leaves them out of its flash.
+//! N + 1 numbers, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one after
+//! the other in the order of the classes. The numbers are u16, or u32 where the names have more than 65 535 bytes. Optional: a device that shows no names leaves them out of its flash.
+
+use crate::rows::Indices;
+
+/// The most text that has short offsets.
+const LONGEST: usize = u16::MAX as usize;
 
 /// The names of a model's classes.
 ///
@@ -13,7 +18,7 @@
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
-    starts: &'a [u32],
+    starts: Indices<'a>,
     text: &'a [u8],
 }
 
@@ -21,9 +26,12 @@ impl<'a> Names<'a> {
     /// Reads the section of a model with this many classes; `None` if it is too short for the offsets.
     #[cold]
     pub(super) fn parse(bytes: &'a [u8], classes: usize) -> Option<Self> {
-        let head = classes.checked_add(1)?.checked_mul(size_of::<u32>())?;
+        let head = classes.checked_add(1)?.checked_mul(size_of::<u16>())?;
+        // With short numbers what is left is short enough for them; with long ones it is not, as there would be more of it.
+        let rest = bytes.len().checked_sub(head)?;
+        let head = if rest <= LONGEST { head } else { head.checked_mul(2)? };
         let (starts, text) = bytes.split_at_checked(head)?;
-        Some(Self { starts: bytemuck::try_cast_slice(starts).ok()?, text })
+        Some(Self { starts: Indices::parse(starts, rest.saturating_add(1))?, text })
     }
 
     /// The name of a class; `None` if there is no such class.
@@ -39,8 +47,8 @@ impl<'a> Names<'a> {
     }
 
     fn bytes(&self, class: usize) -> Option<&'a [u8]> {
-        let start = *self.starts.get(class)? as usize;
-        let end = *self.starts.get(class.checked_add(1)?)? as usize;
+        let start = self.starts.get(class)?;
+        let end = self.starts.get(class.checked_add(1)?)?;
         self.text.get(start..end)
     }
 
@@ -81,8 +89,8 @@ impl<'a> Names<'a> {
     /// From the first byte to the last, in order, and text all the way.
     #[cold]
     pub(super) fn is_sound(&self) -> bool {
-        self.starts.first() == Some(&0)
-            && self.starts.last().is_some_and(|&end| end as usize == self.text.len())
+        self.starts.get(0) == Some(0)
+            && self.starts.get(self.len()) == Some(self.text.len())
             && (0..self.len()).all(|class| self.get(class).is_some())
     }
 
@@ -105,7 +113,11 @@ impl<'a> Names<'a> {
             text.extend_from_slice(name.as_ref().as_bytes());
             starts.push(text.len() as u32);
         }
-        let mut section: alloc::vec::Vec<u8> = bytemuck::cast_slice(&starts).to_vec();
+        let mut section = alloc::vec::Vec::new();
+        for start in starts {
+            let width = if text.len() <= LONGEST { size_of::<u16>() } else { size_of::<u32>() };
+            section.extend_from_slice(&start.to_le_bytes()[..width]);
+        }
         section.extend_from_slice(&text);
         section
     }

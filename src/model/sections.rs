@@ -3,7 +3,7 @@
 use super::Fmbe;
 use super::header::{Header, Section};
 use crate::Error;
-use crate::rows::{Indices, RowTable};
+use crate::rows::{Bits, Indices, RowFormat, RowTable};
 use crate::tree::{self, Tree};
 
 /// A required section as `len` numbers.
@@ -17,13 +17,17 @@ pub(super) fn numbers<'a, T: bytemuck::AnyBitPattern>(
     if Some(numbers.len()) == len { Ok(numbers) } else { Err(Error::SectionLength(section.kind())) }
 }
 
-/// Rows, scales and biases as one table of `len` rows.
+/// Rows, scales and biases as one table of `len` rows; 4-bit rows have their scales themselves.
 #[inline(never)]
 pub(super) fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
-    let pairs = numbers(header, sections[0], len.checked_mul(header.rows.stride / 2))?;
-    let scales = numbers(header, sections[1], Some(len))?;
+    let RowFormat { stride, bits, .. } = header.rows;
+    let stored = numbers(header, sections[0], len.checked_mul(bits.row_len(stride)))?;
+    let scales = match bits {
+        Bits::Eight => numbers(header, sections[1], Some(len))?,
+        Bits::Four => &[],
+    };
     let biases = numbers(header, sections[2], Some(len))?;
-    RowTable::new(pairs, scales, biases, header.rows.stride).ok_or(Error::Header)
+    RowTable::new(stored, scales, biases, stride, bits).ok_or(Error::Header)
 }
 
 /// A section of a fixed number of words.
@@ -61,7 +65,7 @@ pub(super) fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
     if info[tree::INFO_USED..] != [0; tree::INFO_WORDS - tree::INFO_USED] {
         return Err(Error::SectionContent(Section::TreeInfo.kind()));
     }
-    let len = header.section(Section::NodeScales).map_or(0, <[u8]>::len) / size_of::<u16>();
+    let len = header.section(Section::NodeGains).map_or(0, <[u8]>::len) / size_of::<i16>();
     let nodes = table(header, len, [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
     let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;
     let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;

@@ -5,6 +5,8 @@ use super::*;
 use crate::Error;
 use crate::host::{Matrix, flat_model};
 
+mod four_bit_tests;
+
 fn small() -> ModelBuf {
     let rows = Matrix::new((0..15).map(|i| (i as f32 * 0.7).sin()).collect(), 3).expect("whole rows");
     flat_model(&rows, &[0.5, -0.5, 0.0, 1.0, f32::NEG_INFINITY]).expect("a valid model")
@@ -264,7 +266,13 @@ fn a_reopened_file_is_the_same_and_sections_can_be_replaced() {
 
 #[test]
 fn a_permutation_must_be_one() {
-    let rows = crate::host::QuantisedRows::round(&Matrix::new(vec![1.0; 8], 2).expect("rows"), &[0.0; 4], -20, None);
+    let rows = crate::host::QuantisedRows::round(
+        &Matrix::new(vec![1.0; 8], 2).expect("rows"),
+        &[0.0; 4],
+        -20,
+        None,
+        Bits::Eight,
+    );
     let file = |class_of_row: [u16; 4], row_of_class: [u16; 4]| {
         let mut file = rows.start_file(None);
         file.required(Section::ClassOfRow, &class_of_row);
@@ -329,10 +337,22 @@ fn names_are_those_that_were_stored() {
 }
 
 #[test]
+fn long_names_have_longer_offsets() {
+    for length in [65_530, 65_531, 65_532, 70_000] {
+        let list = ["ab", "", &"x".repeat(length), "of", "é"].map(String::from);
+        let section = Names::encode(&list);
+        let text: usize = list.iter().map(String::len).sum();
+        assert_eq!(section.len(), text + 6 * if text <= 65_535 { 2 } else { 4 });
+        let file = named(&section).expect("valid");
+        assert!((0..5).all(|class| file.model().names().and_then(|names| names.get(class)) == Some(&list[class])));
+    }
+}
+
+#[test]
 fn names_that_are_not_names_are_rejected() {
     let kind = Section::Names.kind();
-    assert_eq!(named(&[0; 20]).err(), Some(Error::SectionLength(kind)), "too short for the offsets");
-    let section = |starts: [u32; 6], text: &[u8]| [bytemuck::cast_slice(&starts), text].concat();
+    assert_eq!(named(&[0; 11]).err(), Some(Error::SectionLength(kind)), "too short for the offsets");
+    let section = |starts: [u16; 6], text: &[u8]| [bytemuck::cast_slice(&starts), text].concat();
     for (starts, text) in [
         ([0, 1, 2, 3, 4, 4], "abcde"),
         ([1, 1, 2, 3, 4, 5], "abcde"),

@@ -5,7 +5,7 @@ use super::sections::{fmbe, indices, numbers, optional_words, table, tree, words
 use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
-use crate::rows::{Indices, Query, RowFormat, RowTable};
+use crate::rows::{Bits, Indices, Query, RowFormat, RowTable};
 use crate::tree::Tree;
 
 /// A model file, checked. After [`Model::from_bytes`] no access can fail.
@@ -133,7 +133,7 @@ impl<'a> Model<'a> {
         let measured = optional_words(&header, Section::Measured)?;
         let trust = optional_words(&header, Section::Trust)?;
         let likeness = match trust {
-            Some(_) => numbers(&header, Section::Likeness, Some(header.rows.stride / 2))?,
+            Some(_) => numbers(&header, Section::Likeness, Some(header.rows.bits.row_len(header.rows.stride)))?,
             None => &[],
         };
         let (tree, fmbe) = (tree(&header)?, fmbe(&header)?);
@@ -190,7 +190,19 @@ impl<'a> Model<'a> {
         self.header.rows.scale_exponent
     }
 
-    /// What one unit of a row's int8 weights is worth.
+    /// How wide the weights of rows and nodes are in the file.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.bits(), zhat::model::Bits::Eight);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn bits(&self) -> Bits {
+        self.header.rows.bits
+    }
+
+    /// What one unit of a row's weights is worth.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -215,7 +227,7 @@ impl<'a> Model<'a> {
         self.header.rows.max_norm
     }
 
-    /// No row's or node's int8 weights have squares that add up to more than this.
+    /// No row's or node's whole weights have squares that add up to more than this.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();

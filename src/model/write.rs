@@ -9,16 +9,16 @@ use super::header::{
 };
 use crate::Error;
 use crate::kernels;
-use crate::rows::RowFormat;
+use crate::rows::{Bits, RowFormat};
 
 /// The numbers of the header.
 ///
 /// ```
 /// use zhat::Log2;
-/// use zhat::model::{FileWriter, Section, Sizes};
+/// use zhat::model::{Bits, FileWriter, Section, Sizes};
 ///
 /// // Two classes in one dimension, with the weights 100 and −100 in units of 2^−7.
-/// let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000 };
+/// let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
 /// let mut file = FileWriter::new(sizes);
 /// file.required(Section::Rows, &[100_i16, 0, -100, 0]);
 /// file.required(Section::RowScales, &[1_u16, 1]);
@@ -36,8 +36,11 @@ pub struct Sizes {
     pub scale_exponent: i32,
     /// The largest norm of a row or node.
     pub max_norm: f32,
-    /// The largest sum of the squares of a row's or node's int8 weights.
+    /// The largest sum of the squares of a row's or node's whole weights; for 4-bit rows not below 2^14 for each column,
+    /// up to 16 of them.
     pub largest_row: u32,
+    /// How wide the weights are.
+    pub bits: Bits,
 }
 
 /// Collects the sections of a model file.
@@ -61,8 +64,8 @@ impl FileWriter {
     /// Starts a file.
     ///
     /// ```
-    /// # use zhat::model::Sizes;
-    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000 };
+    /// # use zhat::model::{Bits, Sizes};
+    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
     ///
     /// use zhat::{Error, model::FileWriter};
     ///
@@ -86,17 +89,17 @@ impl FileWriter {
     /// As [`Model::from_bytes`](super::Model::from_bytes) for the header and the section table.
     pub fn reopen(file: &[u8]) -> Result<Self, Error> {
         let header = Header::parse(file)?;
-        let Header { classes, rows: RowFormat { dim, scale_exponent, max_norm, largest_row, .. }, .. } = header;
+        let Header { classes, rows: RowFormat { dim, scale_exponent, max_norm, largest_row, bits, .. }, .. } = header;
         let sections = header.contents().map(|(kind, required, content)| (kind, required, content.to_vec()));
-        let sizes = Sizes { classes, dim, scale_exponent, max_norm, largest_row };
+        let sizes = Sizes { classes, dim, scale_exponent, max_norm, largest_row, bits };
         Ok(Self { sizes, sections: sections.collect() })
     }
 
     /// Adds a section that a reader has to know; one of the same kind is replaced.
     ///
     /// ```
-    /// # use zhat::model::Sizes;
-    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000 };
+    /// # use zhat::model::{Bits, Sizes};
+    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
     ///
     /// use zhat::model::{FileWriter, Section};
     ///
@@ -180,7 +183,7 @@ impl FileWriter {
             return Err(Error::SectionTable);
         }
         let narrow = |size: usize| u32::try_from(size).map_err(|_| Error::Header);
-        let Sizes { classes, dim, scale_exponent, max_norm, largest_row } = self.sizes;
+        let Sizes { classes, dim, scale_exponent, max_norm, largest_row, bits } = self.sizes;
         let stride = dim.next_multiple_of(kernels::ROW_ALIGN);
         let mut header = Vec::new();
         header.extend_from_slice(&MAGIC);
@@ -193,7 +196,7 @@ impl FileWriter {
         header.extend_from_slice(&scale_exponent.to_le_bytes());
         header.extend_from_slice(&max_norm.to_bits().to_le_bytes());
         header.extend_from_slice(&largest_row.to_le_bytes());
-        header.resize(HEADER_LEN, 0);
+        header.extend_from_slice(&(if bits == Bits::Four { 4u32 } else { 0 }).to_le_bytes());
         for (offset, (kind, required, content)) in self.placed() {
             header.extend_from_slice(&kind.to_le_bytes());
             header.extend_from_slice(&(if *required { REQUIRED } else { 0 }).to_le_bytes());

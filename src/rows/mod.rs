@@ -1,9 +1,11 @@
-//! Rows of int8 weights with a scale and a bias each, and the query that they are multiplied with.
+//! Rows of int8 or 4-bit weights with a scale and a bias each, and the query that they are multiplied with.
 
+mod bits;
 mod indices;
 mod query;
 mod table;
 
+pub use bits::Bits;
 pub use indices::Indices;
 #[cfg(feature = "std")]
 pub(crate) use query::SCORE_LIMIT;

@@ -12,6 +12,7 @@ pub use self::in_words::query_words;
 use crate::Error;
 use crate::kernels;
 use crate::math::{Log2, float};
+use crate::rows::Bits;
 
 /// A quantised query for one model.
 ///
@@ -31,7 +32,10 @@ use crate::math::{Log2, float};
 #[repr(C, align(4))]
 pub struct Query<S: ?Sized = [i16]> {
     /// Bits that take a product of dot and scale to a [`Log2`]: 1 to 31.
-    shift: u32,
+    shift: u16,
+    /// A mask of what an even column's weight meets of the odd value as well: all of it where rows are int8, nothing
+    /// where they are 4-bit.
+    odd_in_even: i16,
     /// ‖q‖ in nats per unit of row.
     norm: f32,
     /// Which model it is for, by the checksum of its file.
@@ -62,13 +66,15 @@ pub type QueryBuffer<const D: usize> = Query<[i16; D]>;
 pub(crate) struct RowFormat {
     /// d, the number of columns.
     pub dim: usize,
-    /// Bytes from one row to the next: d, rounded up to whole words.
+    /// d, rounded up to a multiple of four.
     pub stride: usize,
     /// The power of two in which the rows' scales are counted.
     pub scale_exponent: i32,
     /// No row's norm is above this.
     pub max_norm: f32,
-    /// No row's int8 weights have squares that add up to more than this.
+    /// How wide the weights are.
+    pub bits: Bits,
+    /// No row's whole weights have squares that add up to more than this.
     pub largest_row: u32,
     /// Which model's rows they are: the checksum of its file.
     pub model: u32,
@@ -92,7 +98,7 @@ impl<const D: usize> QueryBuffer<D> {
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub const fn empty() -> Self {
-        Self { shift: 1, norm: 0.0, model: 0, exponent: 0, len: 0, values: [0; D] }
+        Self { shift: 1, odd_in_even: 0, norm: 0.0, model: 0, exponent: 0, len: 0, values: [0; D] }
     }
 }
 
@@ -123,7 +129,8 @@ impl Query {
         let product = i64::from(dot) * i64::from(scale);
         // product >> shift, in the three instructions that a 32-bit processor has for shifts from 1 to 31.
         let (low, high) = (product as u32, (product >> 32) as u32);
-        let shifted = low.wrapping_shr(self.shift) | high.wrapping_shl(self.shift.wrapping_neg());
+        let shift = u32::from(self.shift);
+        let shifted = low.wrapping_shr(shift) | high.wrapping_shl(shift.wrapping_neg());
         (shifted as i32).wrapping_add(bias)
     }
 
@@ -136,9 +143,10 @@ impl Query {
         Err(if self.len == 0 { Error::NoQuery } else { Error::OtherModel })
     }
 
-    /// The dot product of int8 weights with the query.
-    pub(crate) fn times_row(&self, pairs: &[i16]) -> f32 {
-        kernels::dot(pairs, self.values()) as f32 * self.unit()
+    /// The dot product of the whole weights of a row, as the model has it, with the query.
+    pub(crate) fn times_row(&self, row: &[i16]) -> f32 {
+        let bits = if self.odd_in_even == 0 { Bits::Four } else { Bits::Eight };
+        bits.dot(row, self.values()) as f32 * self.unit()
     }
 
     /// What one unit of a column is worth.
@@ -159,8 +167,8 @@ impl Query {
     fn column(&self, column: usize) -> i32 {
         let values = self.values();
         let slot = |column| values.get(kernels::query_slot(column, values.len())).map_or(0, |&value| i32::from(value));
-        // An even column's weight meets the odd value as well.
-        if column % 2 == 1 { slot(column) << VALUE_BITS } else { (slot(column) << VALUE_BITS) + slot(column + 1) }
+        let odd = if column % 2 == 1 { 0 } else { slot(column + 1) & i32::from(self.odd_in_even) };
+        (slot(column) << VALUE_BITS) + odd
     }
 
     /// ‖q‖ of the quantised query.
@@ -226,13 +234,15 @@ impl Query {
         };
         kernels::for_each_pair(values, |even, odd| (*even, *odd) = (next(), next()));
         let bits = bits_too_many(squares as f32 * rows.largest_row as f32, stride);
+        let odd_in_even = if rows.bits == Bits::Eight { -1 } else { 0 };
         let (mut odds, mut evens) = (0i64, 0i64);
         kernels::for_each_pair(values, |even, odd| {
             let odd_value = (i32::from(*odd) + (1 << bits >> 1)) >> bits;
-            let rest = (i32::from(*even) << VALUE_BITS) - (odd_value << bits);
+            let met = odd_value & odd_in_even;
+            let rest = (i32::from(*even) << VALUE_BITS) - (met << bits);
             let even_value = (rest + (1 << (VALUE_BITS - 1) << bits)) >> (VALUE_BITS + bits);
             (*even, *odd) = (even_value as i16, odd_value as i16);
-            let column = i64::from((even_value << VALUE_BITS) + odd_value);
+            let column = i64::from((even_value << VALUE_BITS) + met);
             odds += i64::from(odd_value) * i64::from(odd_value);
             evens += column * column;
         });
@@ -241,12 +251,13 @@ impl Query {
         self.norm = float::sqrt(squares as f32) * power_of_two(-exponent) * core::f32::consts::LN_2;
         // Cauchy and Schwarz: no row's score is above this. Written so that an infinite norm is refused as well.
         let within = self.norm * rows.max_norm <= SCORE_LIMIT;
-        let shift = u32::try_from(exponent - point).unwrap_or(0);
+        let shift = u16::try_from(exponent - point).unwrap_or(0);
         if !within || shift == 0 {
             return Err(Error::QueryTooLarge);
         }
         self.exponent = exponent as i16;
         self.shift = shift;
+        self.odd_in_even = odd_in_even as i16;
         self.model = rows.model;
         self.len = stride as u16;
         Ok(())

@@ -1,9 +1,9 @@
 //! A table of quantised rows: what a layer's weights and a tree's node means both are.
 
 use crate::hint::keep_small;
-use crate::kernels;
+use crate::kernels::{self, four_bit};
 use crate::math::Log2;
-use crate::rows::Query;
+use crate::rows::{Bits, Query};
 
 /// Rows that are scored at a time: more pay on a host, where they cost nothing. A multiple of what [`LogSum::add_all`]
 /// takes at a time, so that sums are the same everywhere.
@@ -11,7 +11,7 @@ use crate::rows::Query;
 /// [`LogSum::add_all`]: crate::math::LogSum::add_all
 const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 
-/// Rows of int8 with a scale and a bias each. Row i's score is `dot(row i, query) · scale i + bias i`.
+/// Rows with a scale and a bias each. Row i's score is `dot(row i, query) · scale i + bias i`.
 ///
 /// ```
 /// # let bytes = zhat::doc_example();
@@ -24,32 +24,41 @@ const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RowTable<'a> {
-    /// Two weights in each, see [`kernels`].
-    pairs: &'a [i16],
+    /// The weights as the kernels take them, see [`kernels`].
+    stored: &'a [i16],
+    /// Each so many after the one before: 4-bit rows have theirs themselves.
     scales: &'a [u16],
+    scale_step: usize,
     biases: &'a [i32],
     stride: usize,
+    /// Numbers of a row in `stored`.
+    row_len: usize,
+    bits: Bits,
 }
 
 impl<'a> RowTable<'a> {
-    /// Joins the parts; `None` unless all have the same number of rows and the stride is whole words. `pairs` are two
-    /// weights each, as [`kernels::pair`] makes them.
+    /// Joins the parts; `None` unless all have the same number of rows and the stride is a multiple of four. The weights
+    /// are `stored` as in a file: int8 ones two and two, as [`kernels::pair`] makes them. 4-bit rows have their scales there,
+    /// and `scales` is empty.
     ///
     /// ```
-    /// use zhat::RowTable;
+    /// use zhat::{RowTable, model::Bits};
     ///
     /// // One row of four columns: 1, 2, 3, 4.
-    /// let table = RowTable::new(&[1 + 256 * 2, 3 + 256 * 4], &[1], &[0], 4).expect("parts that fit");
+    /// let table = RowTable::new(&[1 + 256 * 2, 3 + 256 * 4], &[1], &[0], 4, Bits::Eight).expect("parts that fit");
     /// assert!(table.weights(0).eq([1, 2, 3, 4]));
-    /// assert!(RowTable::new(&[0; 3], &[1], &[0], 4).is_none());
+    /// assert!(RowTable::new(&[0; 3], &[1], &[0], 4, Bits::Eight).is_none());
     /// ```
-    pub fn new(pairs: &'a [i16], scales: &'a [u16], biases: &'a [i32], stride: usize) -> Option<Self> {
-        let rows = scales.len();
-        let fits = stride > 0
-            && stride.is_multiple_of(kernels::ROW_ALIGN)
-            && biases.len() == rows
-            && rows.checked_mul(stride / 2) == Some(pairs.len());
-        fits.then_some(Self { pairs, scales, biases, stride })
+    pub fn new(stored: &'a [i16], scales: &'a [u16], biases: &'a [i32], stride: usize, bits: Bits) -> Option<Self> {
+        let (rows, row_len) = (biases.len(), bits.row_len(stride));
+        let (scales, scale_step) = match bits {
+            Bits::Eight if scales.len() == rows => (scales, 1),
+            Bits::Four if scales.is_empty() => (four_bit::scales(stored)?, row_len),
+            _ => return None,
+        };
+        let fits =
+            stride > 0 && stride.is_multiple_of(kernels::ROW_ALIGN) && rows.checked_mul(row_len) == Some(stored.len());
+        fits.then_some(Self { stored, scales, scale_step, biases, stride, row_len, bits })
     }
 
     /// The number of rows.
@@ -62,7 +71,7 @@ impl<'a> RowTable<'a> {
     /// ```
     #[inline]
     pub fn len(&self) -> usize {
-        self.scales.len()
+        self.biases.len()
     }
 
     /// Whether there are no rows.
@@ -74,10 +83,10 @@ impl<'a> RowTable<'a> {
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub fn is_empty(&self) -> bool {
-        self.scales.is_empty()
+        self.biases.is_empty()
     }
 
-    /// Bytes from one row to the next.
+    /// Columns of a row with its padding: bytes from one row to the next where the weights are int8.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -87,6 +96,19 @@ impl<'a> RowTable<'a> {
     /// ```
     pub fn stride(&self) -> usize {
         self.stride
+    }
+
+    /// How wide the weights are.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.rows().bits().count(), 8);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    #[inline]
+    pub fn bits(&self) -> Bits {
+        self.bits
     }
 
     /// Row `i`'s weights with their padding; none where there is no such row.
@@ -100,15 +122,22 @@ impl<'a> RowTable<'a> {
     /// ```
     #[inline]
     pub fn weights(&self, i: usize) -> impl Iterator<Item = i8> + Clone + 'a {
-        self.pairs(i).iter().flat_map(|&pair| kernels::weights(pair))
+        let (row, stride, bits) = (self.stored(i), self.stride, self.bits);
+        let columns = if row.is_empty() { 0 } else { stride };
+        (0..columns).map(move |column| bits.weight(row, column, stride))
     }
 
-    /// The same as they are stored.
+    /// The weight of one column; zero where there is no such row or column.
+    #[cfg(feature = "std")]
+    pub(crate) fn weight(&self, i: usize, column: usize) -> i8 {
+        self.bits.weight(self.stored(i), column, self.stride)
+    }
+
+    /// The row as it is stored.
     #[inline]
-    pub(crate) fn pairs(&self, i: usize) -> &'a [i16] {
-        let len = self.stride / 2;
-        let start = i.wrapping_mul(len);
-        self.pairs.get(start..start.wrapping_add(len)).unwrap_or(&[])
+    pub(crate) fn stored(&self, i: usize) -> &'a [i16] {
+        let start = i.wrapping_mul(self.row_len);
+        self.stored.get(start..start.wrapping_add(self.row_len)).unwrap_or(&[])
     }
 
     /// Row `i`'s scale in units of the model's power of two; zero where there is no such row.
@@ -122,7 +151,7 @@ impl<'a> RowTable<'a> {
     /// ```
     #[inline]
     pub fn scale(&self, i: usize) -> u16 {
-        self.scales.get(i).copied().unwrap_or(0)
+        self.scales.get(i.wrapping_mul(self.scale_step)).copied().unwrap_or(0)
     }
 
     /// Row `i`'s bias; no mass where there is no such row.
@@ -142,7 +171,7 @@ impl<'a> RowTable<'a> {
     /// Row `i`'s score.
     #[inline]
     pub(crate) fn score(&self, i: usize, query: &Query) -> Log2 {
-        self.finish(i, kernels::dot(self.pairs(i), query.values()), query)
+        self.finish(i, self.bits.dot(self.stored(i), query.values()), query)
     }
 
     /// Calls `each(i, score)` for rows `first..first + count`, in order.
@@ -180,21 +209,32 @@ impl<'a> RowTable<'a> {
     #[inline(never)]
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         let end = first.wrapping_add(scores.len());
-        let pairs = self.pairs.get(first.wrapping_mul(self.stride / 2)..).unwrap_or(&[]);
-        let (Some(scales), Some(biases)) = (self.scales.get(first..end), self.biases.get(first..end)) else {
+        let rows = self.stored.get(first.wrapping_mul(self.row_len)..).unwrap_or(&[]);
+        let Some(biases) = self.biases.get(first..end) else {
             return;
         };
-        kernels::dot_rows(pairs, query.values(), scores);
+        self.bits.dots(rows, None, query.values(), scores);
         // In place: the dot product, then the score.
-        for ((place, &scale), &bias) in scores.iter_mut().zip(scales).zip(biases) {
+        let places = scores.iter_mut().zip(biases);
+        let (scales, step) = (self.scales, self.scale_step);
+        let mut at = first.wrapping_mul(step);
+        if step == 1 {
+            for ((place, &bias), &scale) in places.zip(scales.get(at..).unwrap_or(&[])) {
+                keep_small();
+                *place = query.to_score(*place, scale, bias);
+            }
+            return;
+        }
+        for (place, &bias) in places {
             keep_small();
-            *place = query.to_score(*place, scale, bias);
+            *place = query.to_score(*place, scales.get(at).copied().unwrap_or(0), bias);
+            at = at.wrapping_add(step);
         }
     }
 
     /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
     pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
-        kernels::dot_picked(self.pairs, picked, query.values(), scores);
+        self.bits.dots(self.stored, Some(picked), query.values(), scores);
         for (place, &row) in scores.iter_mut().zip(picked) {
             *place = self.finish(row as usize, *place, query).to_bits();
         }

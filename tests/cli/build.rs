@@ -3,7 +3,7 @@
 use std::fs;
 
 use zhat::Model;
-use zhat::model::ModelBuf;
+use zhat::model::{Bits, ModelBuf};
 
 use super::support::{BUILD, Files, N, bytemuck_of, read};
 
@@ -23,6 +23,21 @@ fn the_same_input_and_seed_give_the_same_file() {
     assert!(first == fs::read(files.path("model.zhat")).unwrap(), "the second build gave another file");
     files.run(&format!("{BUILD} --seed 2"));
     assert!(first != fs::read(files.path("model.zhat")).unwrap(), "the seed changed nothing");
+}
+
+#[test]
+fn four_bits_make_a_smaller_file() {
+    let files = Files::with_model();
+    let eight = open(&files, "model.zhat");
+    let report = files.run(&BUILD.replace("model.zhat", "four.zhat --bits 4"));
+    assert!(report.contains("4 bits a weight"), "{report}");
+    let four = open(&files, "four.zhat");
+    assert_eq!((eight.model().bits(), four.model().bits()), (Bits::Eight, Bits::Four));
+    assert!(four.len() < eight.len());
+    assert!(files.run("inspect four.zhat").contains("4 bits a weight"));
+    assert!(files.run("inspect model.zhat").contains("8 bits a weight"));
+    assert!(files.run("inspect four.zhat --json").contains("\"bits\": 4"));
+    files.zhat(&format!("{BUILD} --bits 3")).assert().failure().code(2);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use zhat::host::{Matrix, flat_model};
 use zhat::internal::pair;
-use zhat::model::{FileWriter, ModelBuf, Section, Sizes};
+use zhat::model::{Bits, FileWriter, ModelBuf, Section, Sizes};
 use zhat::{Log2, LogSum, Model, Query, QueryBuffer, Scratch, exact, scratch_words, seen_words};
 
 pub const N: usize = 300;
@@ -106,7 +106,8 @@ pub fn model_of_tree(weights: &Matrix, biases: &[f32], shape: &Shape, cap: u32, 
     let rows = n * layer.rows().stride() / 2;
 
     let (max_norm, largest_row) = (layer.max_norm(), layer.largest_row());
-    let sizes = Sizes { classes: n, dim, scale_exponent: layer.scale_exponent(), max_norm, largest_row };
+    let scale_exponent = layer.scale_exponent();
+    let sizes = Sizes { classes: n, dim, scale_exponent, max_norm, largest_row, bits: Bits::Eight };
     let mut file = FileWriter::new(sizes);
     file.required(Section::Rows, &pairs[..rows]);
     file.required(Section::RowScales, &scales[..n]);

@@ -2,8 +2,8 @@
 
 use super::hierarchy::Hierarchy;
 use super::predict::NodeFit;
-use crate::host::quantise::{Compensation, QuantisedRows};
-use crate::host::{BuildError, Matrix};
+use crate::host::quantise::QuantisedRows;
+use crate::host::{BuildError, Compensation, Matrix};
 use crate::math::{Log2, SmallFloat};
 use crate::model::{FileWriter, ModelBuf, Section, Settings};
 use crate::rows::Indices;
@@ -55,9 +55,7 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
     info[0] = parts.hierarchy.top as u32;
     info[1..5].copy_from_slice(&function.to_words());
     file.required(Section::TreeInfo, &info);
-    file.required(Section::NodeRows, &nodes.pairs);
-    file.required(Section::NodeScales, &nodes.scales);
-    file.required(Section::NodeBiases, &nodes.biases);
+    nodes.add_to(&mut file, [Section::NodeRows, Section::NodeScales, Section::NodeBiases]);
     let spans: Vec<u32> =
         parts.hierarchy.spans.iter().flat_map(|span| span.fields().map(|field| field as u32)).collect();
     indices(&mut file, Section::NodeSpans, &spans, classes.max(parts.fits.len()));
@@ -85,7 +83,7 @@ fn quantised_nodes(parts: &Parts<'_>) -> QuantisedRows {
     let vectors: Vec<f32> = parts.fits.iter().flat_map(|fit| &fit.vector).copied().collect();
     let vectors = Matrix::new(vectors, parts.rows.dim).expect("whole rows");
     let biases: Vec<f32> = parts.fits.iter().map(|fit| fit.bias).collect();
-    QuantisedRows::round(&vectors, &biases, parts.rows.scale_exponent, parts.compensation)
+    QuantisedRows::round(&vectors, &biases, parts.rows.scale_exponent, parts.compensation, parts.rows.bits)
 }
 
 /// Numbers as small floats with a common exponent.

@@ -9,9 +9,9 @@ use super::metric::Metric;
 use super::predict::{Learned, Lesson, NodeFit};
 use super::shift::Shift;
 use super::{Plan, bounds, links, moments, predict, spread_function};
-use crate::host::quantise::{self, Compensation, QuantisedRows};
-use crate::host::{BuildError, Matrix, linear};
-use crate::model::{ModelBuf, Settings};
+use crate::host::quantise::{self, QuantisedRows};
+use crate::host::{BuildError, Compensation, Matrix, linear};
+use crate::model::{Bits, ModelBuf, Settings};
 use crate::tree::SpreadFunction;
 
 /// The layer as it will be in the file, before any order, and what the queries say about all of it.
@@ -22,12 +22,15 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn new(weights: &Matrix, biases: &[f32], calibration: Option<&Matrix>) -> Self {
+    pub fn new(weights: &Matrix, biases: &[f32], calibration: Option<&Matrix>, bits: Bits) -> Self {
         let moment = calibration.map(|queries| linear::second_moment(&linear::with_ones(queries)));
-        let compensation = moment.as_ref().and_then(Compensation::new);
+        let compensation = moment.as_ref().and_then(match bits {
+            Bits::Eight => Compensation::new,
+            Bits::Four => Compensation::by_importance,
+        });
         // Two bits of room: the vectors of the nodes may be larger than any row.
-        let exponent = quantise::scale_exponent(quantise::peak(weights.data())) + 2;
-        let rows = QuantisedRows::round(weights, biases, exponent, compensation.as_ref());
+        let exponent = quantise::scale_exponent(quantise::peak(weights.data()), bits) + 2;
+        let rows = QuantisedRows::round(weights, biases, exponent, compensation.as_ref(), bits);
         Self { rows, moment, compensation }
     }
 }

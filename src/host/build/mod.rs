@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! weights, biases, calibration queries
-//!   → quantise   int8 rows whose rounding errors make up for each other in the scores
+//!   → quantise   int8 or 4-bit rows whose rounding errors make up for each other in the scores
 //!   → parts      queries to learn from, to choose by, and to prove it
 //!   → hierarchy  k-means tree in the metric of the queries, rows reordered leaf by leaf
 //!   → predict    each node's log-mass: moments and a learned linear correction
@@ -197,7 +197,7 @@ pub fn build(
     let effort = Effort::new(weights.rows(), weights.cols(), calibration.map(Matrix::rows), targets);
     let progress = &mut |task: Task| progress(effort.stage(task));
     progress(Task::Quantise);
-    let source = Source::new(weights, biases, calibration);
+    let source = Source::new(weights, biases, calibration, targets.bits);
     let parts = Parts::new(weights, calibration, targets.seed);
     let builder = Builder { source: &source, parts: &parts, like: calibration.unwrap_or(&parts.tune), targets };
     let is_tiny = weights.rows() <= TINY && !targets.always_index;
@@ -224,7 +224,7 @@ pub fn build(
             let mut file = FileWriter::reopen(&model)?;
             drop(model);
             file.optional(Section::Trust, &trust.to_words());
-            file.optional(Section::Likeness, &likeness.pairs());
+            file.optional(Section::Likeness, likeness.stored());
             file.into_model()?
         }
         None => model,
@@ -304,8 +304,9 @@ impl Builder<'_> {
             return none(least);
         };
         let stride = self.source.rows.dim.next_multiple_of(crate::kernels::ROW_ALIGN);
-        let searching = cost::search_instructions(f64::from(best.result.work) * rows as f64, stride);
-        if searching >= cost::exact_instructions(rows, stride) && !self.targets.always_index {
+        let bits = self.targets.bits;
+        let searching = cost::search_instructions(f64::from(best.result.work) * rows as f64, stride, bits);
+        if searching >= cost::exact_instructions(rows, stride, bits) && !self.targets.always_index {
             return Ok(Err(NoIndex::Cheaper));
         }
         Ok(Ok((best, trials)))

@@ -1,6 +1,7 @@
 //! What can be chosen, and what is asked for.
 
 use super::predict::Correction;
+use crate::model::Bits;
 
 /// The choices that shape an index.
 ///
@@ -68,6 +69,8 @@ pub struct Targets {
     pub work: f32,
     /// The hard cap, as a share of N.
     pub cap: f32,
+    /// How wide the weights of rows and nodes are in the file.
+    pub bits: Bits,
     /// The share of calibration queries that may be taken for none of the classes.
     pub reject: f32,
     /// Whether to build an index even where scoring all rows is cheaper: to compare methods that need one.
@@ -80,7 +83,15 @@ pub struct Targets {
 
 impl Default for Targets {
     fn default() -> Self {
-        Self { work: 0.04, cap: 0.16, reject: 0.01, always_index: false, seed: 1, plans: Vec::new() }
+        Self {
+            work: 0.04,
+            cap: 0.16,
+            bits: Bits::default(),
+            reject: 0.01,
+            always_index: false,
+            seed: 1,
+            plans: Vec::new(),
+        }
     }
 }
 

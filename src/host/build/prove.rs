@@ -37,7 +37,7 @@ pub fn prove(
     all: &Matrix,
     reject_rate: f32,
 ) -> Result<Option<(Trust, Likeness)>, Error> {
-    let likeness = Likeness::new(all, model.largest_row());
+    let likeness = Likeness::new(all, model.largest_row(), model.bits());
     let ask = |queries: &Matrix| -> Result<Vec<Answer>, Error> {
         let exact = measure::exact_predictions::<CLASSES>(model, queries)?;
         let estimated = match (model.tree(), model.settings()) {

@@ -6,7 +6,9 @@ use super::hierarchy::Hierarchy;
 use super::metric::Metric;
 use super::predict::Learned;
 use super::*;
-use crate::host::quantise::{Compensation, QuantisedRows};
+use crate::host::Compensation;
+use crate::host::quantise::QuantisedRows;
+use crate::model::Bits;
 
 fn noise(n: usize, seed: u64) -> Vec<f32> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
@@ -24,7 +26,8 @@ fn layer(rows: usize, d: usize, queries: usize) -> (Matrix, Vec<f32>, Matrix) {
 }
 
 fn quantised(weights: &Matrix, biases: &[f32], compensation: Option<&Compensation>) -> QuantisedRows {
-    QuantisedRows::round(weights, biases, quantise::scale_exponent(quantise::peak(weights.data())) + 2, compensation)
+    let exponent = quantise::scale_exponent(quantise::peak(weights.data()), Bits::Eight) + 2;
+    QuantisedRows::round(weights, biases, exponent, compensation, Bits::Eight)
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn moments_of_inner_nodes_are_those_of_their_rows() {
 
 /// The mean error of a plan where everything is prediction but the first leaf.
 fn error_of(weights: &Matrix, biases: &[f32], queries: &Matrix, correction: Correction) -> f32 {
-    let source = Source::new(weights, biases, Some(queries));
+    let source = Source::new(weights, biases, Some(queries), Bits::Eight);
     let parts = Parts::new(weights, Some(queries), 1);
     let plan = Plan { branching: 8, correction, links: 0, ..Plan::TAUGHT };
     let grown = Grown::new(&source, &plan, queries, 1);
@@ -119,7 +122,7 @@ fn what_queries_teach_holds_for_other_queries() {
 #[test]
 fn few_queries_in_many_dimensions_teach_little_and_are_shrunk() {
     let (weights, biases, queries) = layer(600, 120, 200);
-    let source = Source::new(&weights, &biases, Some(&queries));
+    let source = Source::new(&weights, &biases, Some(&queries), Bits::Eight);
     let parts = Parts::new(&weights, Some(&queries), 1);
     let grown = Grown::new(&source, &Plan { branching: 8, ..Plan::TAUGHT }, &queries, 1);
     let shares = |queries: &Matrix| -> f32 {
@@ -160,6 +163,25 @@ fn compensated_rounding_keeps_scores_closer() {
     let plain = squared_error(&quantised(&weights, &biases, None));
     let better = squared_error(&quantised(&weights, &biases, Some(&compensation)));
     assert!(better < 0.75 * plain, "{better} {plain}");
+}
+
+#[test]
+fn four_bits_need_their_errors_made_up_for() {
+    let (weights, biases, queries) = layer(300, 40, 600);
+    let augmented = linear::with_ones(&queries);
+    let moment = linear::second_moment(&augmented);
+    let exponent = quantise::scale_exponent(quantise::peak(weights.data()), Bits::Four);
+    let squared_error = |how: Option<&Compensation>| -> f64 {
+        let rows = QuantisedRows::round(&weights, &biases, exponent, how, Bits::Four);
+        let exact = linear::with_column(&weights, |i| biases[i]);
+        let truth = linear::times_transposed(augmented.data(), exact.data(), 41);
+        let rounded = linear::times_transposed(augmented.data(), &rows.augmented(0, rows.len()), 41);
+        truth.iter().zip(&rounded).map(|(a, b)| f64::from(a - b).powi(2)).sum()
+    };
+    let plain = squared_error(None);
+    let natural = squared_error(Compensation::new(&moment).as_ref());
+    let ordered = squared_error(Compensation::by_importance(&moment).as_ref());
+    assert!(natural < 0.5 * plain && ordered < 0.5 * plain, "{plain} {natural} {ordered}");
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub struct ModelSummary {
     pub classes: usize,
     /// d.
     pub dim: usize,
+    /// Bits of a weight: 8 or 4.
+    pub bits: u32,
     /// Nodes of the tree; zero without one.
     pub nodes: usize,
     /// Links of a row.
@@ -85,6 +87,7 @@ impl ModelSummary {
             bytes: model.len(),
             classes: model.classes(),
             dim: model.dim(),
+            bits: model.bits().count(),
             nodes: model.tree().map_or(0, |tree| tree.len()),
             links: model.links().map_or(0, |links| links.per_row()),
             cap: budget.map_or(model.classes() as u32, |budget| budget.cap),

@@ -13,7 +13,6 @@ use course::Course;
 use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build};
 use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
 use crate::host::{BuildError, Matrix, fit_temperature};
-use crate::kernels::ROW_ALIGN;
 use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
 use crate::rows::Indices;
 
@@ -222,8 +221,8 @@ impl Maker<'_> {
     /// Bytes that no choice can save: rows, scales, biases, their order, and names.
     fn fixed_bytes(&self) -> usize {
         let (n, index) = (self.weights.rows(), if Indices::are_short(self.weights.rows()) { 2 } else { 4 });
-        let names = self.request.names.map_or(0, |names| 4 * (n + 1) + names.iter().map(String::len).sum::<usize>());
-        n * (self.weights.cols().next_multiple_of(ROW_ALIGN) + 2 + 4 + 2 * index) + names
+        let names = self.request.names.map_or(0, |names| Names::encode(names).len());
+        n * (self.request.targets.bits.row_bytes(self.weights.cols()) + 4 + 2 * index) + names
     }
 
     /// The size of the finished file.

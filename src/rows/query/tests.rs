@@ -64,7 +64,8 @@ fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::model::ModelBuf {
     let squares = |row: &Vec<i8>| row.iter().map(|&w| u32::from(w.unsigned_abs()).pow(2)).sum::<u32>();
     let largest_row = rows.iter().map(squares).max().expect("rows");
     let max_norm = (f64::from(largest_row).sqrt() * f64::from(scale_exponent).exp2()) as f32;
-    let mut file = FileWriter::new(Sizes { classes: rows.len(), dim, scale_exponent, max_norm, largest_row });
+    let mut file =
+        FileWriter::new(Sizes { classes: rows.len(), dim, scale_exponent, max_norm, largest_row, bits: Bits::Eight });
     let pairs = rows.iter().flat_map(|row| {
         let mut row = row.clone();
         row.resize(dim.next_multiple_of(4), 0);
@@ -76,16 +77,45 @@ fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::model::ModelBuf {
     file.into_model().expect("a valid model")
 }
 
+/// A model of 4-bit rows: of each the numbers, and the scales of its groups.
+fn model_of_four_bits(rows: &[(Vec<i8>, Vec<i8>)], scale_exponent: i32) -> crate::model::ModelBuf {
+    use crate::kernels::four_bit::{self, group_of};
+    use crate::model::{FileWriter, Section, Sizes};
+    let (dim, stride) = (rows[0].0.len(), rows[0].0.len().next_multiple_of(4));
+    let squares = |(numbers, scales): &(Vec<i8>, Vec<i8>)| {
+        let weight = |(column, &n): (usize, &i8)| n * scales[group_of(column, stride)];
+        numbers.iter().enumerate().map(weight).map(|w| u32::from(w.unsigned_abs()).pow(2)).sum::<u32>()
+    };
+    let largest = rows.iter().map(squares).max().expect("rows");
+    let max_norm = (f64::from(largest).sqrt() * f64::from(scale_exponent).exp2()) as f32;
+    let largest_row = largest.max(four_bit::least_largest_row(stride));
+    let sizes = Sizes { classes: rows.len(), dim, scale_exponent, max_norm, largest_row, bits: Bits::Four };
+    let stored = rows.iter().flat_map(|(numbers, scales)| {
+        let mut numbers = numbers.clone();
+        numbers.resize(stride, 0);
+        let mut row = four_bit::pack(&numbers, scales);
+        row[four_bit::SCALE] = 1;
+        row
+    });
+    let mut file = FileWriter::new(sizes);
+    file.required(Section::Rows, &stored.collect::<Vec<i16>>());
+    file.required(Section::Biases, &vec![0i32; rows.len()]);
+    file.into_model().expect("a valid model")
+}
+
 /// That no dot product overflows, that each is that of the columns, and that columns are near the query.
 fn dots_are_exact(rows: &[Vec<i8>], query: &[f32]) {
-    let file = model_of(rows, -20);
-    let model = file.model();
-    let quantised = QueryBuffer::<512>::new(&model, query).expect("a valid query");
+    are_exact(&model_of(rows, -20).model(), query);
+}
+
+fn are_exact(model: &crate::Model<'_>, query: &[f32]) {
+    let quantised = QueryBuffer::<512>::new(model, query).expect("a valid query");
     let columns: Vec<i32> = quantised.columns().collect();
-    for (i, row) in rows.iter().enumerate() {
-        let truth: i64 = row.iter().zip(&columns).map(|(&w, &c)| i64::from(w) * i64::from(c)).sum();
-        let dot = kernels::dot(model.rows().pairs(i), quantised.values());
-        assert_eq!(i64::from(dot), truth, "row {i} of {rows:?}, {query:?}");
+    for i in 0..model.classes() {
+        let row = model.rows().weights(i);
+        let truth: i64 = row.zip(&columns).map(|(w, &c)| i64::from(w) * i64::from(c)).sum();
+        let dot = model.bits().dot(model.rows().stored(i), quantised.values());
+        assert_eq!(i64::from(dot), truth, "row {i} of {dim} columns, {query:?}", dim = query.len());
     }
     // Half a step, and half of one of the fifteen bits before: those may be no finer.
     let step = power_of_two(8 - quantised.exponent()) * core::f32::consts::LN_2;
@@ -119,7 +149,40 @@ fn dots_of_extreme_rows_and_queries_are_exact() {
     }
 }
 
+#[test]
+fn dots_of_extreme_4_bit_rows_are_exact() {
+    for dim in [1_usize, 2, 3, 4, 5, 8, 15, 16, 17, 31, 63, 64, 65, 100, 301, 512] {
+        let groups = dim.next_multiple_of(4).div_ceil(16);
+        for scale in [-8, -1, 0, 1, 7] {
+            let rows = [-8, 7].map(|n| (vec![n; dim], vec![scale; groups]));
+            let model = model_of_four_bits(&rows, -20);
+            for size in [1e-3, 1.0, 10.0] {
+                are_exact(&model.model(), &vec![size; dim]);
+                // All of the query in one group.
+                are_exact(
+                    &model.model(),
+                    &(0..dim).map(|i| if i + 16 < dim { 0.0 } else { -size }).collect::<Vec<_>>(),
+                );
+            }
+        }
+    }
+}
+
 proptest::proptest! {
+    #[test]
+    fn dots_of_random_4_bit_rows_are_exact(
+        dim in 1usize..200,
+        count in 1usize..4,
+        size in 0.001f32..20.0,
+        seed in proptest::num::u64::ANY,
+    ) {
+        let mut state = seed | 1;
+        let mut next = || { state = state.wrapping_mul(6364136223846793005).wrapping_add(1); (state >> 60) as i8 - 8 };
+        let mut numbers = |n: usize| (0..n).map(|_| next()).collect::<Vec<i8>>();
+        let rows: Vec<_> = (0..count).map(|_| (numbers(dim), numbers(dim.next_multiple_of(4).div_ceil(16)))).collect();
+        let query: Vec<f32> = numbers(dim).iter().map(|&x| size * f32::from(x) / 8.0).collect();
+        are_exact(&model_of_four_bits(&rows, -20).model(), &query);
+    }
     #[test]
     fn dots_of_random_rows_and_queries_are_exact(
         dim in 1usize..200,

@@ -1,0 +1,22 @@
+//! The next words with 4-bit rows: the model of the example `next_word`, the words and all of the firmware in 512 KiB of
+//! flash.
+//!
+//! `./ci.sh qemu` links it with a memory layout of that size.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+mod support;
+
+use support::{entry, next_words};
+use zhat::{Error, include_model};
+
+static MODEL: &[u8] = include_model!("../models/next_word4.zhat");
+
+const DIM: usize = 64;
+/// What `zhat inspect` says that is enough for any query.
+const SCRATCH_WORDS: usize = 722;
+
+entry!(run);
+
+fn run() -> Result<(), Error> {
+    next_words::run::<DIM, SCRATCH_WORDS>(MODEL)
+}

@@ -1,0 +1,89 @@
+//! How wide the weights of rows are.
+
+use crate::kernels::{self, four_bit};
+
+/// How wide the weights of a model's rows are in the file.
+///
+/// ```
+/// # let bytes = zhat::doc_example();
+/// # let model = zhat::Model::from_bytes(&bytes)?;
+/// use zhat::model::Bits;
+///
+/// assert_eq!(model.bits(), Bits::Eight); // `zhat build --bits 4` makes files of half the size
+/// # Ok::<(), zhat::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Bits {
+    /// int8, with a scale for each row.
+    #[default]
+    Eight,
+    /// Four bits, with a scale for each row and one of four bits for each 16 of its columns: a weight is the product of two
+    /// numbers from −8 to 7.
+    Four,
+}
+
+impl Bits {
+    /// The number of bits.
+    ///
+    /// ```
+    /// assert_eq!(zhat::model::Bits::Four.count(), 4);
+    /// ```
+    pub const fn count(self) -> u32 {
+        match self {
+            Self::Eight => 8,
+            Self::Four => 4,
+        }
+    }
+
+    /// Bytes of a row of `dim` columns with its scales and what fills it up to whole words.
+    ///
+    /// ```
+    /// use zhat::model::Bits;
+    ///
+    /// assert_eq!([Bits::Eight, Bits::Four].map(|bits| bits.row_bytes(64)), [66, 36]);
+    /// ```
+    pub const fn row_bytes(self, dim: usize) -> usize {
+        let of_scale = match self {
+            Self::Eight => 2,
+            Self::Four => 0,
+        };
+        2 * self.row_len(dim.next_multiple_of(kernels::ROW_ALIGN)) + of_scale
+    }
+
+    /// 16-bit numbers of a row of `stride` columns.
+    #[inline]
+    pub(crate) const fn row_len(self, stride: usize) -> usize {
+        match self {
+            Self::Eight => stride / 2,
+            Self::Four => four_bit::row_len(stride),
+        }
+    }
+
+    /// The weight of a column; zero where a row has none.
+    #[inline]
+    pub(crate) fn weight(self, row: &[i16], column: usize, stride: usize) -> i8 {
+        match self {
+            Self::Eight => row.get(column / 2).map_or(0, |&pair| kernels::weights(pair)[column % 2]),
+            Self::Four => four_bit::weight(row, column, stride),
+        }
+    }
+
+    /// The dot product of one row with the query.
+    #[inline(never)]
+    pub(crate) fn dot(self, row: &[i16], query: &[i16]) -> i32 {
+        let mut dots = [0];
+        self.dots(row, None, query, &mut dots);
+        dots[0]
+    }
+
+    /// The dot products of rows of a table with the query: of those that are picked by their numbers, or of the first ones.
+    #[inline]
+    pub(super) fn dots(self, table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
+        match (self, picked) {
+            (Self::Eight, Some(picked)) => kernels::dot_picked(table, picked, query, dots),
+            (Self::Eight, None) => kernels::dot_rows(table, query, dots),
+            (Self::Four, _) => four_bit::dots(table, picked, query, dots),
+        }
+    }
+}
