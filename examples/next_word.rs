@@ -18,7 +18,7 @@ const POSITIONS: usize = 9;
 const DIM: usize = 64;
 const WIDTH: usize = 128;
 /// What `zhat inspect` says that is enough for any query.
-const SCRATCH_WORDS: usize = 724;
+const SCRATCH_WORDS: usize = 666;
 
 entry!(run);
 

@@ -158,6 +158,7 @@ fn look_at(model: &Model<'_>) {
         model.query_words(),
     ));
     black_box((model.largest_row(), model.class_of_row(at), model.row_of_class(at), model.sections().count()));
+    black_box((model.rows().bias_shift(), model.rows().is_masked(at)));
     black_box((
         model.input_scale(),
         model.settings(),
@@ -180,7 +181,7 @@ fn look_at(model: &Model<'_>) {
 fn look_at_rows(rows: &RowTable<'_>, at: usize) {
     black_box((rows.len(), rows.is_empty(), rows.stride(), rows.scale(at), rows.bias(at)));
     black_box(rows.weights(at).fold(0, |sum, weight| sum + i32::from(weight)));
-    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], at).is_some());
+    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], 7, at).is_some());
 }
 
 fn look_at_tree(tree: &Tree<'_>, at: usize) {

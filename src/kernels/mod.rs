@@ -27,6 +27,9 @@ mod avx2;
 #[cfg(zhat_dsp)]
 mod dsp;
 mod portable;
+mod squares;
+
+pub use squares::squares;
 
 use crate::hint::keep_small;
 

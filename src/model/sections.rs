@@ -19,11 +19,17 @@ pub(super) fn numbers<'a, T: bytemuck::AnyBitPattern>(
 
 /// Rows, scales and biases as one table of `len` rows.
 #[inline(never)]
-pub(super) fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
+pub(super) fn table<'a>(
+    header: &Header<'a>,
+    len: usize,
+    sections: [Section; 3],
+    bias_shift: u32,
+) -> Result<RowTable<'a>, Error> {
     let pairs = numbers(header, sections[0], len.checked_mul(header.rows.stride / 2))?;
     let scales = numbers(header, sections[1], Some(len))?;
     let biases = numbers(header, sections[2], Some(len))?;
-    RowTable::new(pairs, scales, biases, header.rows.stride).ok_or(Error::Header)
+    RowTable::new(pairs, scales, biases, bias_shift, header.rows.stride)
+        .ok_or(Error::SectionContent(sections[2].kind()))
 }
 
 /// A section of a fixed number of words.
@@ -62,7 +68,8 @@ pub(super) fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
         return Err(Error::SectionContent(Section::TreeInfo.kind()));
     }
     let len = header.section(Section::NodeScales).map_or(0, <[u8]>::len) / size_of::<u16>();
-    let nodes = table(header, len, [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
+    let sections = [Section::NodeRows, Section::NodeScales, Section::NodeBiases];
+    let nodes = table(header, len, sections, info[tree::INFO_BIAS_SHIFT])?;
     let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;
     let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;
     let spreads = numbers(header, Section::NodeSpreads, Some(len))?;

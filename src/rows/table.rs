@@ -27,29 +27,41 @@ pub struct RowTable<'a> {
     /// Two weights in each, see [`kernels`].
     pairs: &'a [i16],
     scales: &'a [u16],
-    biases: &'a [i32],
+    /// In units of so many of the last bit of a [`Log2`]: a power of two, multiplied rather than shifted by, since that and
+    /// a sum are one instruction.
+    biases: &'a [i16],
+    bias_unit: i32,
     stride: usize,
 }
 
 impl<'a> RowTable<'a> {
-    /// Joins the parts; `None` unless all have the same number of rows and the stride is whole words. `pairs` are two
-    /// weights each, as [`kernels::pair`] makes them.
+    /// The most that biases are shifted by: they then take up a quarter of the range of [`Log2`], and no sum leaves it.
+    ///
+    /// ```
+    /// assert_eq!(i32::from(i16::MIN) << zhat::RowTable::MAX_BIAS_SHIFT, -(1 << 29));
+    /// ```
+    pub const MAX_BIAS_SHIFT: u32 = 14;
+
+    /// Joins the parts; `None` unless all have the same number of rows, the stride is whole words, and biases are shifted by
+    /// no more than [`RowTable::MAX_BIAS_SHIFT`] bits. `pairs` are two weights each, as [`kernels::pair`] makes them; biases
+    /// are the bits of a [`Log2`] without the last `bias_shift` ones.
     ///
     /// ```
     /// use zhat::RowTable;
     ///
     /// // One row of four columns: 1, 2, 3, 4.
-    /// let table = RowTable::new(&[1 + 256 * 2, 3 + 256 * 4], &[1], &[0], 4).expect("parts that fit");
+    /// let table = RowTable::new(&[1 + 256 * 2, 3 + 256 * 4], &[1], &[0], 7, 4).expect("parts that fit");
     /// assert!(table.weights(0).eq([1, 2, 3, 4]));
-    /// assert!(RowTable::new(&[0; 3], &[1], &[0], 4).is_none());
+    /// assert!(RowTable::new(&[0; 3], &[1], &[0], 7, 4).is_none());
     /// ```
-    pub fn new(pairs: &'a [i16], scales: &'a [u16], biases: &'a [i32], stride: usize) -> Option<Self> {
+    pub fn new(pairs: &'a [i16], scales: &'a [u16], biases: &'a [i16], bias_shift: u32, stride: usize) -> Option<Self> {
         let rows = scales.len();
         let fits = stride > 0
             && stride.is_multiple_of(kernels::ROW_ALIGN)
             && biases.len() == rows
+            && bias_shift <= Self::MAX_BIAS_SHIFT
             && rows.checked_mul(stride / 2) == Some(pairs.len());
-        fits.then_some(Self { pairs, scales, biases, stride })
+        fits.then(|| Self { pairs, scales, biases, bias_unit: 1 << bias_shift, stride })
     }
 
     /// The number of rows.
@@ -103,6 +115,11 @@ impl<'a> RowTable<'a> {
         self.pairs(i).iter().flat_map(|&pair| kernels::weights(pair))
     }
 
+    /// The weights of all rows as they are stored.
+    pub(crate) fn all_pairs(&self) -> impl Iterator<Item = &'a [i16]> {
+        self.pairs.chunks_exact((self.stride / 2).max(1))
+    }
+
     /// The same as they are stored.
     #[inline]
     pub(crate) fn pairs(&self, i: usize) -> &'a [i16] {
@@ -136,7 +153,34 @@ impl<'a> RowTable<'a> {
     /// ```
     #[inline]
     pub fn bias(&self, i: usize) -> Log2 {
-        Log2::from_bits(self.biases.get(i).copied().unwrap_or(i32::MIN))
+        Log2::from_bits(self.biases.get(i).map_or(i32::MIN, |&bias| i32::from(bias) * self.bias_unit))
+    }
+
+    /// How many bits of a [`Log2`] biases are without.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// let step = zhat::Log2::from_bits(1 << model.rows().bias_shift()); // from one bias to the next larger one
+    /// # assert!(step > zhat::Log2::from_bits(0));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn bias_shift(&self) -> u32 {
+        self.bias_unit.trailing_zeros()
+    }
+
+    /// Whether row `i` stands for a class that is never the answer: its weights are zero, and no bias is lower.
+    ///
+    /// ```
+    /// use zhat::host::{Matrix, flat_model};
+    ///
+    /// let rows = Matrix::new(vec![1.0, 0.0, 0.0, 1.0], 2).expect("two rows of two");
+    /// let file = flat_model(&rows, &[0.0, f32::NEG_INFINITY])?;
+    /// assert!(!file.model().rows().is_masked(0) && file.model().rows().is_masked(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_masked(&self, i: usize) -> bool {
+        self.biases.get(i) == Some(&i16::MIN)
     }
 
     /// Row `i`'s score.
@@ -181,14 +225,18 @@ impl<'a> RowTable<'a> {
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         let end = first.wrapping_add(scores.len());
         let pairs = self.pairs.get(first.wrapping_mul(self.stride / 2)..).unwrap_or(&[]);
+        if end > self.len() {
+            return;
+        }
+        kernels::dot_rows(pairs, query.values(), scores);
+        // Looked up only now: the stack has less to keep.
         let (Some(scales), Some(biases)) = (self.scales.get(first..end), self.biases.get(first..end)) else {
             return;
         };
-        kernels::dot_rows(pairs, query.values(), scores);
         // In place: the dot product, then the score.
         for ((place, &scale), &bias) in scores.iter_mut().zip(scales).zip(biases) {
             keep_small();
-            *place = query.to_score(*place, scale, bias);
+            *place = query.to_score(*place, scale, i32::from(bias) * self.bias_unit);
         }
     }
 
