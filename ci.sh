@@ -553,6 +553,16 @@ instructions_by_size() {
         diff "$SIZES_DIR/$name.host" <(grep -v '^# ' "$SIZES_DIR/$name.device") || die "costs of $name: other answers"
         sed -n 's/^# //p' "$SIZES_DIR/$name.device"
     done
+    flash_and_opening "$SIZES_DIR/10000x64.device"
+}
+
+# Of a layer of 10 000 x 64: the file takes at most 1.35 times its weights, and is opened in at most 4 million instructions.
+flash_and_opening() {
+    local bytes instructions
+    read -r bytes instructions \
+        <<<"$(sed -n 's/^# 10000 x 64: \([0-9]*\) bytes are opened and checked in \([0-9]*\) instructions$/\1 \2/p' "$1")"
+    [ "$bytes" -le $((640000 * 135 / 100)) ] || die "the file of 10 000 x 64 takes $bytes bytes"
+    [ "$instructions" -le 4000000 ] || die "opening 10 000 x 64 takes $instructions instructions"
 }
 
 # --- fuzzing ---------------------------------------------------------------------------------------------------------

@@ -92,13 +92,17 @@ fn figures(estimate: Estimate) -> (f32, u32) {
 }
 
 fn run() -> Result<(), &'static str> {
-    let model = Model::from_bytes(MODEL).map_err(|_| "the model is refused")?;
+    let (model, opening) = support::instructions_of(|| Model::from_bytes(black_box(MODEL)));
+    let model = model.map_err(|_| "the model is refused")?;
     let classifier = Classifier::new(model).map_err(|_| "the model has no index")?;
     let (budget, scratch) = (classifier.budget(), Scratch::new());
     let (marks, head, random) = ([0; WORDS], HeadBuffer::new(), Pcg32::new(1, 1));
     let mut bench = Bench { model, classifier, budget, query: QueryBuffer::empty(), scratch, marks, head, random };
     let (classes, dim) = (model.classes(), model.dim());
     say!("N = {classes}, d = {dim}, at most {} row-equivalents", budget.cap);
+    if let Some(opening) = opening {
+        figure!("{classes} x {dim}: {} bytes are opened and checked in {opening} instructions", MODEL.len());
+    }
     // Of Exact, which is the first method.
     let mut truths = heapless::Vec::<f32, QUERY_COUNT>::new();
     for (name, method) in METHODS {

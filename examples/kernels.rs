@@ -1,5 +1,6 @@
 //! Every kernel on this processor gives the integers of a plain 64-bit loop, modulo 2^32: all strides, extreme values,
-//! and slices that do not start on a word; for int8 rows and for 4-bit ones. Square roots are those of libm.
+//! and slices that do not start on a word; for int8 rows and for 4-bit ones. So do the sums of squares; square roots are those of
+//! libm.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -7,7 +8,7 @@ mod support;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use support::{entry, say};
-use zhat::internal::{dot, dot_picked, dot_rows, four_bit, pair, query_slot, sqrt, weights};
+use zhat::internal::{dot, dot_picked, dot_rows, four_bit, pair, query_slot, sqrt, squares, weights};
 use zhat::model::Aligned;
 
 const MAX_STRIDE: usize = 300;
@@ -33,6 +34,7 @@ fn run() -> Result<(), &'static str> {
                 rows.iter_mut().for_each(|pair| *pair = values().0);
                 (0..stride).for_each(|column| query[query_slot(column, stride)] = values().1);
                 let expected = all_agree(rows, query)?;
+                squares_agree(rows, stride)?;
                 compared += 2 * ROWS + 7;
                 mixed = expected.iter().fold(mixed, |mixed: u32, &sum| mixed.rotate_left(1) ^ sum as u32);
             }
@@ -100,6 +102,29 @@ fn roots_agree(random: &mut Pcg32) -> Result<(), &'static str> {
         }
     }
     Ok(())
+}
+
+/// Whether the squares of every row add up to those of a plain loop and −128 is found, and the same of the rows without it.
+fn squares_agree(rows: &[i16], stride: usize) -> Result<(), &'static str> {
+    for row in rows.chunks_exact(stride / 2) {
+        let mut sound = Aligned([0_i16; MAX_STRIDE / 2]);
+        let sound = &mut sound.0[..stride / 2];
+        let within = |pair| weights(pair).map(|weight| weight.max(-127));
+        sound.iter_mut().zip(row).for_each(|(place, &stored)| *place = pair(within(stored)[0], within(stored)[1]));
+        if squares(row) != squares_of(row) || squares(sound) != squares_of(sound) {
+            return Err("squares differ");
+        }
+    }
+    Ok(())
+}
+
+fn squares_of(row: &[i16]) -> Option<u32> {
+    let (mut sum, mut is_sound) = (0, true);
+    for weight in row.iter().flat_map(|&pair| weights(pair)) {
+        sum += u32::from(weight.unsigned_abs()) * u32::from(weight.unsigned_abs());
+        is_sound &= weight != i8::MIN;
+    }
+    is_sound.then_some(sum)
 }
 
 /// Two weights and a query value: random ones, or the ends of their ranges and beyond.

@@ -158,6 +158,7 @@ fn look_at(model: &Model<'_>) {
         model.query_words(),
     ));
     black_box((model.largest_row(), model.class_of_row(at), model.row_of_class(at), model.sections().count()));
+    black_box((model.rows().bias_shift(), model.rows().is_masked(at)));
     black_box((
         model.input_scale(),
         model.settings(),
@@ -182,7 +183,7 @@ fn look_at_rows(rows: &RowTable<'_>, at: usize) {
     black_box(rows.weights(at).fold(0, |sum, weight| sum + i32::from(weight)));
     black_box((rows.bits().count(), rows.bits().row_bytes(at)));
     let bits = if black_box(at) == 7 { Bits::Eight } else { Bits::Four };
-    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], at, bits).is_some());
+    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], 7, at, bits).is_some());
 }
 
 fn look_at_tree(tree: &Tree<'_>, at: usize) {

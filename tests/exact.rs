@@ -52,7 +52,8 @@ fn one_score_80_nats_above_the_rest_has_probability_one() {
     let query = QueryBuffer::<4>::new(&file.model(), &[0.0; 4]).expect("valid");
     let answer = exact::<2>(&file.model(), &query).expect("valid");
     assert_eq!((answer.top[0].class, answer.top[0].p), (1234, 1.0));
-    assert!((answer.log_z() - 80.0).abs() < 1e-4);
+    // Biases of 80 nats are rounded to 0.0014 nats.
+    assert!((answer.log_z() - 80.0).abs() < 1.5e-3);
     assert!(answer.top[1].p > 0.0 && answer.top[1].p < 1e-30);
 }
 

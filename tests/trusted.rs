@@ -20,16 +20,24 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
 
 /// A file of rows without weights and a tree of nodes that all say `span` of themselves, with two at the top.
 fn file(span: [u32; 4], exponent: i32) -> Vec<u64> {
-    let sizes = Sizes { classes: N, dim: 4, scale_exponent: -20, max_norm: 1.0, largest_row: 1, bits: Bits::Eight };
+    let sizes = Sizes {
+        classes: N,
+        dim: 4,
+        scale_exponent: -20,
+        bias_shift: 0,
+        max_norm: 1.0,
+        largest_row: 1,
+        bits: Bits::Eight,
+    };
     let mut file = FileWriter::new(sizes);
     file.required(Section::Rows, &vec![0i16; 2 * N]);
     file.required(Section::RowScales, &vec![1u16; N]);
-    file.required(Section::Biases, &vec![0i32; N]);
+    file.required(Section::Biases, &vec![0i16; N]);
     let info = [2, 1.0_f32.to_bits(), 1.0_f32.to_bits(), exponent as u32, exponent as u32, 0, 0, 0];
     file.required(Section::TreeInfo, &info);
     file.required(Section::NodeRows, &vec![0i16; 2 * NODES]);
     file.required(Section::NodeScales, &vec![1u16; NODES]);
-    file.required(Section::NodeBiases, &vec![0i32; NODES]);
+    file.required(Section::NodeBiases, &vec![0i16; NODES]);
     file.required(Section::NodeSpans, &[span; NODES]);
     file.required(Section::NodeSpreads, &vec![[9u16; 3]; NODES]);
     file.required(Section::NodeGains, &vec![0i16; NODES]);

@@ -1,10 +1,10 @@
 //! What the targets share.
 
+use twox_hash::XxHash32;
 use zhat::host::io::{ReadOptions, read_everything};
 use zhat::model::FORMAT_VERSION;
 
 const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
-const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
 /// Bytes on a word boundary, as models are.
 pub struct Aligned {
@@ -23,10 +23,8 @@ impl Aligned {
             file[..8].copy_from_slice(&MAGIC);
             file[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
             file[12..16].copy_from_slice(&len.to_le_bytes());
-            let mut digest = CRC.digest();
-            digest.update(&file[..16]);
-            digest.update(&file[20..]);
-            file[16..20].copy_from_slice(&digest.finalize().to_le_bytes());
+            let checksum = XxHash32::oneshot(0, &file[..16]) ^ XxHash32::oneshot(0, &file[20..]);
+            file[16..20].copy_from_slice(&checksum.to_le_bytes());
         }
         copy
     }

@@ -19,7 +19,7 @@ use super::args;
 use super::files::{File, expect_apart, given};
 use super::inputs::{self, Layer, LayerArgs};
 use super::network::NetworkArgs;
-use super::output::{self, Table, bytes, count, maybe, percent, print, print_json};
+use super::output::{self, Table, WHAT_FOR, bytes, count, maybe, percent, print, print_json};
 use super::progress::{Progress, on_interrupt, write};
 use super::{Failure, Outcome};
 
@@ -76,6 +76,10 @@ pub struct Build {
     /// The least work whose mean error of Z is at most this, instead of --work
     #[arg(long, value_name = "SHARE", value_parser = args::positive, conflicts_with = "work")]
     max_error: Option<f32>,
+    /// Store the row of each class as well: for language::Context, and for the p of any class, which otherwise look through
+    /// all rows. Two bytes a class
+    #[arg(long)]
+    lookup: bool,
     /// The most that the model file may take: 1MiB, 512K, or bytes
     #[arg(long, value_name = "SIZE", value_parser = args::size)]
     flash: Option<usize>,
@@ -103,6 +107,9 @@ pub struct Build {
     /// Links of a row; 8 by default
     #[arg(long, value_name = "COUNT", help_heading = "Knobs", value_parser = clap::value_parser!(u32).range(0..=64))]
     links: Option<u32>,
+    /// Rows that have links, those that queries reach most often, as a share of N; chosen by default
+    #[arg(long, value_name = "SHARE", help_heading = "Knobs", value_parser = args::share)]
+    linked: Option<f32>,
 }
 
 /// What `--json` prints.
@@ -213,7 +220,15 @@ impl Build {
             fit_temperature: self.fit_temperature,
             report: report.as_ref(),
             names: names.as_deref(),
-            targets: Targets { work, cap, bits: self.bits, reject: self.reject, seed: self.seed, ..Targets::default() },
+            targets: Targets {
+                work,
+                cap,
+                bits: self.bits,
+                linked: self.linked,
+                reject: self.reject,
+                seed: self.seed,
+                ..Targets::default()
+            },
             knobs: Knobs {
                 blend: self.blend,
                 branching: self.branching.map(|n| n as usize),
@@ -222,6 +237,7 @@ impl Build {
             },
             max_error: self.max_error,
             flash: self.flash,
+            lookup: self.lookup,
             ..Request::new(&layer.weights, &layer.biases)
         };
         let mut made = make(&request, &mut |step| progress.step(step))?;
@@ -320,10 +336,11 @@ impl Build {
             model.bits().count()
         );
         let _ = writeln!(text, "built in {:.1} s", time.as_secs_f32());
-        let mut table = Table::new(&["section", "bytes", "share"]);
+        let mut table = Table::new(&["section", "bytes", "share", WHAT_FOR]);
         for section in sections(&model) {
             let share = section.bytes as f32 / model.len() as f32;
-            table.row(vec![section.name.into(), count(section.bytes as u64), percent(share)]);
+            let bytes = count(section.bytes as u64);
+            table.row(vec![section.name.into(), bytes, percent(share), section.purpose.into()]);
         }
         table.row(vec!["file".into(), count(model.len() as u64), bytes(model.len())]);
         let _ = writeln!(text, "\n{}", table.render());
@@ -388,7 +405,7 @@ impl Build {
 
 /// What the index is like, what queries have taught it, and what that is worth for classes that they did not show.
 fn index(index: &Result<Chosen, NoIndex>) -> String {
-    let Chosen { plan, expected } = match index {
+    let Chosen { plan, expected, without_links } = match index {
         Ok(chosen) => chosen,
         Err(NoIndex::Work { asked, least }) => {
             return format!(
@@ -398,8 +415,12 @@ fn index(index: &Result<Chosen, NoIndex>) -> String {
         }
         Err(_) => return "index         none: scoring all rows takes fewer instructions than a search\n".into(),
     };
-    let mut text =
-        format!("index         {} children, leaves of {}, {} links\n", plan.branching, plan.leaf, plan.links);
+    let mut text = format!("index         {} children, leaves of {}, ", plan.branching, plan.leaf);
+    let _ = match plan.linked {
+        _ if plan.links == 0 => writeln!(text, "no links"),
+        linked if linked < 1.0 => writeln!(text, "{} links at {} of the rows", plan.links, percent(linked)),
+        _ => writeln!(text, "{} links", plan.links),
+    };
     let correction = match plan.correction {
         Correction::None => "no corrections",
         Correction::Shrunk => "corrections as far as they hold for classes left out",
@@ -407,6 +428,16 @@ fn index(index: &Result<Chosen, NoIndex>) -> String {
     };
     let links = if plan.joint_links { "links" } else { "no links" };
     let _ = writeln!(text, "taught by     queries: a metric of blend {}, {correction}, {links}", plan.blend);
+    if let Some(without) = without_links {
+        let _ = writeln!(
+            text,
+            "links buy     an error of {} instead of {}, a recall of {} instead of {} (while tuning)",
+            percent(expected.error),
+            percent(without.error),
+            percent(expected.recall),
+            percent(without.recall)
+        );
+    }
     if let Some(unseen) = expected.unseen {
         let _ = writeln!(
             text,

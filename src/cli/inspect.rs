@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use zhat::host::describe::Description;
 
-use super::output::{Table, bytes, count, maybe, percent, print, print_json, warnings};
+use super::output::{Table, WHAT_FOR, bytes, count, maybe, percent, print, print_json, warnings};
 use super::{Outcome, inputs};
 
 /// Show what is in a model file and what a device needs for it
@@ -42,10 +42,11 @@ fn text(d: &Description) -> String {
         d.model.bits,
         if d.names { ", with names" } else { "" }
     );
-    let mut table = Table::new(&["section", "kind", "bytes", "share"]);
+    let mut table = Table::new(&["section", "kind", "bytes", "share", WHAT_FOR]);
     for section in &d.sections {
         let share = percent(section.bytes as f32 / d.model.bytes as f32);
-        table.row(vec![section.name.into(), section.kind.to_string(), count(section.bytes as u64), share]);
+        let kind = section.kind.to_string();
+        table.row(vec![section.name.into(), kind, count(section.bytes as u64), share, section.purpose.into()]);
     }
     table.row(vec!["file".into(), String::new(), count(d.model.bytes as u64), bytes(d.model.bytes)]);
     let _ = writeln!(text, "{}", table.render());
@@ -56,7 +57,7 @@ fn text(d: &Description) -> String {
                 "tree      {} nodes ({} at the top), {} levels, up to {} children; {} leaves of {:.1} rows, {} at most",
                 tree.nodes, tree.top, tree.depth, tree.branching, tree.leaves, tree.leaf_rows_mean, tree.leaf_rows_max
             );
-            let _ = writeln!(text, "links     {} a row", d.model.links);
+            let _ = writeln!(text, "links     {} a row, at {} rows", d.model.links, count(d.model.linked as u64));
             let _ = writeln!(
                 text,
                 "budget    at most {} rows ({}), epsilon {}, links of {} rows followed",
@@ -69,7 +70,11 @@ fn text(d: &Description) -> String {
         None => text += "tree      none: every query scores all rows\n",
     }
     let _ = writeln!(text, "norms     {:.3} to {:.3}, mean {:.3}", d.norms.min, d.norms.max, d.norms.mean);
-    let _ = writeln!(text, "biases    {:.3} to {:.3}, mean {:.3}", d.biases.min, d.biases.max, d.biases.mean);
+    let _ = writeln!(
+        text,
+        "biases    {:.3} to {:.3}, mean {:.3}, in steps of {:.1e}",
+        d.biases.min, d.biases.max, d.biases.mean, d.bias_step
+    );
     if let Some(input) = &d.input {
         let _ = writeln!(text, "inputs    int8, scale {}, zero point {}", input.scale, input.zero_point);
     }

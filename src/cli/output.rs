@@ -44,7 +44,10 @@ pub fn warnings(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
 }
 
-/// Rows of cells in columns: the first to the left, the others to the right.
+/// The heading of a column of words: they begin below each other, as those of the first one do.
+pub const WHAT_FOR: &str = "what for";
+
+/// Rows of cells in columns: words to the left, numbers to the right.
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -70,10 +73,9 @@ impl Table {
             let mut line = String::new();
             for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
                 let pad = " ".repeat(width - cell.chars().count());
-                match column {
-                    0 => line += &format!("{cell}{pad}"),
-                    _ => line += &format!("  {pad}{cell}"),
-                }
+                let is_words = column == 0 || self.rows[0][column] == WHAT_FOR;
+                let gap = if column == 0 { "" } else { "  " };
+                line += &if is_words { format!("{gap}{cell}{pad}") } else { format!("{gap}{pad}{cell}") };
             }
             text += line.trim_end();
             text.push('\n');

@@ -12,6 +12,7 @@ use zhat::host::io::{WriteError, write_atomically};
 use zhat::host::make::{Doing, Step};
 
 use super::clock::{Clock, rough};
+use super::output::percent;
 
 /// Places of the bar.
 const PLACES: f64 = 1000.0;
@@ -44,7 +45,10 @@ impl Progress {
         let message = match step.doing {
             Doing::Temperature => "fitting the temperature".into(),
             Doing::Build(task) => named(task),
-            Doing::Smaller(plan, task) => format!("leaf {}, {} links: {}", plan.leaf, plan.links, named(task)),
+            Doing::Smaller(plan, task) => {
+                let linked = percent(plan.linked);
+                format!("leaf {}, {} links at {linked} of the rows: {}", plan.leaf, plan.links, named(task))
+            }
             Doing::Work(work, task) => format!("work {:.1} %: {}", work * 100.0, named(task)),
             _ => "measuring".into(),
         };

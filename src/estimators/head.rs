@@ -176,14 +176,9 @@ pub(crate) fn retrieve_into<'h>(
     let tree = model.tree().ok_or(Error::NoIndex)?;
     budget.check(tree.least_cap())?;
     let buffers = Buffers::new(scratch, model, tree)?;
-    let mut best = BestHeap::new(candidates);
+    let mut best = BestHeap::new(candidates, model);
     let found = best_first(model, tree, query, budget, buffers, &mut best);
-    best.finish();
-    rows.clear();
-    for candidate in candidates.iter() {
-        // A row for each candidate: the two lists have the same capacity, and a candidate's class is a class.
-        let _ = rows.push(model.row_of_class(candidate.class as usize).unwrap_or(0) as u32);
-    }
+    best.finish(rows);
     sort::sort(rows, |a, b| a < b);
     Ok(Head::new(candidates, rows, found.work))
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::evaluate::ModelSummary;
 use super::{cost, warnings};
 use crate::Model;
+use crate::math::Log2;
 use crate::model::Section;
 
 /// From this mean probability of the best class on, a layer is called confident.
@@ -30,6 +31,8 @@ pub struct Description {
     pub norms: Range,
     /// Biases, in nats; classes that are masked are left out.
     pub biases: Range,
+    /// From one bias to the next larger one, in nats: they are rounded to sixteen bits.
+    pub bias_step: f32,
     /// How int8 activations are to be read, if the layer takes such.
     pub input: Option<InputFigures>,
     /// "flat" or "confident", where queries told.
@@ -63,6 +66,8 @@ pub struct SectionSize {
     pub name: &'static str,
     /// Its length.
     pub bytes: usize,
+    /// What it is there for.
+    pub purpose: &'static str,
 }
 
 /// The shape of a tree.
@@ -233,6 +238,7 @@ impl Description {
             tree: tree_shape(model),
             norms: norms(model),
             biases: biases(model),
+            bias_step: Log2::from_bits(1 << model.rows().bias_shift()).to_nats(),
             input: model.input_scale().map(|input| InputFigures { scale: input.scale, zero_point: input.zero_point }),
             layer: measured.map(|m| if m.top_p_mean >= CONFIDENT { "confident" } else { "flat" }),
             measured,
@@ -259,9 +265,12 @@ impl Description {
 /// assert_eq!(sections[0].name, "rows");
 /// ```
 pub fn sections(model: &Model<'_>) -> Vec<SectionSize> {
-    let name =
-        |kind: u16| Section::ALL.into_iter().find(|section| section.kind() == kind).map_or("unknown", Section::name);
-    model.sections().map(|(kind, bytes)| SectionSize { kind, name: name(kind), bytes }).collect()
+    let of_kind = |(kind, bytes)| {
+        let known = Section::ALL.into_iter().find(|section| section.kind() == kind);
+        let (name, purpose) = known.map_or(("unknown", "unknown"), |section| (section.name(), section.purpose()));
+        SectionSize { kind, name, bytes, purpose }
+    };
+    model.sections().map(of_kind).collect()
 }
 
 fn tree_shape(model: &Model<'_>) -> Option<TreeShape> {
@@ -300,8 +309,8 @@ fn norms(model: &Model<'_>) -> Range {
 }
 
 fn biases(model: &Model<'_>) -> Range {
-    const MASKED: f32 = -1000.0;
-    range((0..model.classes()).map(|row| model.rows().bias(row).to_nats()).filter(|&bias| bias > MASKED))
+    let rows = model.rows();
+    range((0..rows.len()).filter(|&row| !rows.is_masked(row)).map(|row| rows.bias(row).to_nats()))
 }
 
 fn range(values: impl Iterator<Item = f32>) -> Range {

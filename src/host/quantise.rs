@@ -6,6 +6,7 @@ use super::{BuildError, Compensation, Matrix, four_bit, grid};
 use crate::kernels::{self, MAX_DIM, ROW_ALIGN};
 use crate::math::Log2;
 use crate::model::{Bits, FileWriter, ModelBuf, Section, Sizes};
+use crate::rows::RowTable;
 
 /// Rows as the file holds them.
 ///
@@ -24,8 +25,10 @@ pub struct QuantisedRows {
     pub stored: Vec<i16>,
     /// A scale for each row.
     pub scales: Vec<u16>,
-    /// The bits of a [`Log2`] for each row.
-    pub biases: Vec<i32>,
+    /// The bits of a [`Log2`] for each row, without the last `bias_shift` ones; [`i16::MIN`] for a class that is masked.
+    pub biases: Vec<i16>,
+    /// As few as the largest bias allows.
+    pub bias_shift: u32,
     /// The power of two in which the scales are counted.
     pub scale_exponent: i32,
     /// The largest norm of a row, as quantised.
@@ -56,11 +59,14 @@ impl QuantisedRows {
         let unit = libm::exp2(f64::from(scale_exponent));
         let stride = weights.cols().next_multiple_of(ROW_ALIGN);
         let mut stored = vec![0; weights.rows() * bits.row_len(stride)];
-        let finished: Vec<(u16, i32, f64, u32)> = stored
+        let no_weights = vec![0.0; weights.cols()];
+        let finished: Vec<(u16, f32, f64, u32)> = stored
             .par_chunks_exact_mut(bits.row_len(stride))
             .zip(weights.data().par_chunks_exact(weights.cols()))
             .zip(biases)
             .map(|((out, row), &bias)| {
+                // A class that is masked is not to come back by its weights.
+                let row = if is_masked(bias) { &no_weights } else { row };
                 let (scale, bias, squares) = match bits {
                     Bits::Eight => round_to_int8(row, bias, unit, compensation, out),
                     Bits::Four => {
@@ -71,14 +77,17 @@ impl QuantisedRows {
                     }
                 };
                 let step = f64::from(scale) * unit;
-                (scale, bias_bits(bias), f64::from(squares) * step * step, squares)
+                (scale, bias, f64::from(squares) * step * step, squares)
             })
             .collect();
         let least = if bits == Bits::Four { kernels::four_bit::least_largest_row(stride) } else { 0 };
+        let biases: Vec<f32> = finished.iter().map(|row| row.1).collect();
+        let bias_shift = bias_shift(&biases);
         Self {
             stored,
             scales: finished.iter().map(|row| row.0).collect(),
-            biases: finished.iter().map(|row| row.1).collect(),
+            biases: biases.into_iter().map(|bias| bias_code(bias, bias_shift)).collect(),
+            bias_shift,
             scale_exponent,
             max_norm: finished.iter().fold(0.0, |m: f64, row| m.max(row.2)).sqrt() as f32,
             largest_row: finished.iter().map(|row| row.3).max().unwrap_or(0).max(least),
@@ -117,7 +126,7 @@ impl QuantisedRows {
     /// assert!((rows.biases_in_nats()[7] - layer.biases[7]).abs() < 1e-4);
     /// ```
     pub fn biases_in_nats(&self) -> Vec<f32> {
-        self.biases.iter().map(|&bits| Log2::from_bits(bits).to_nats()).collect()
+        (0..self.len()).map(|row| self.bias(row)).collect()
     }
 
     /// Some of the rows as floats again, each with its bias after it: what the model really is. A large layer is never
@@ -136,7 +145,7 @@ impl QuantisedRows {
             let stored = self.row(row);
             let weights = (0..self.dim).map(|column| self.bits.weight(stored, column, self.stride()));
             data.extend(weights.map(|weight| f32::from(weight) * step));
-            data.push(Log2::from_bits(self.biases[row]).to_nats());
+            data.push(self.bias(row));
         }
         data
     }
@@ -162,6 +171,10 @@ impl QuantisedRows {
         self.dim.next_multiple_of(ROW_ALIGN)
     }
 
+    fn bias(&self, row: usize) -> f32 {
+        Log2::from_bits(i32::from(self.biases[row]) << self.bias_shift).to_nats()
+    }
+
     fn row(&self, row: usize) -> &[i16] {
         let len = self.bits.row_len(self.stride());
         &self.stored[row * len..][..len]
@@ -181,6 +194,7 @@ impl QuantisedRows {
             classes: self.scales.len(),
             dim: self.dim,
             scale_exponent: self.scale_exponent,
+            bias_shift: self.bias_shift,
             max_norm: nodes.map_or(0.0, |nodes| nodes.max_norm).max(self.max_norm),
             largest_row: nodes.map_or(0, |nodes| nodes.largest_row).max(self.largest_row),
             bits: self.bits,
@@ -291,8 +305,35 @@ fn round_to_int8(
     (scale, bias, rounded.iter().map(|&v| u32::from(v.unsigned_abs()).pow(2)).sum())
 }
 
-/// A bias in fixed point; what is beyond ±1 400 nats becomes that, which no probability can tell from it.
-fn bias_bits(bias: f32) -> i32 {
-    const LIMIT: i32 = 2047 << Log2::FRACTION_BITS;
-    Log2::from_nats(bias).to_bits().clamp(-LIMIT, LIMIT)
+/// Biases below this many nats mask a class, whatever its weights.
+const MASK: f32 = -1400.0;
+
+/// With classes that are masked, biases are shifted by this much at least: [`i16::MIN`] is then −177 nats, which takes a row
+/// without weights out of any sum, and what is rounded of the others, 0.0016 nats, is less than what int8 costs.
+const MASKED_SHIFT: u32 = Log2::FRACTION_BITS - 7;
+
+fn is_masked(bias: f32) -> bool {
+    bias < MASK
+}
+
+/// The least shift that lets all biases keep to sixteen bits: the wider their range, the coarser they are. They then cost no
+/// more than the weights do, whose range is as wide where biases of hundreds of nats are of use.
+fn bias_shift(biases: &[f32]) -> u32 {
+    let is_any_masked = biases.iter().any(|&bias| is_masked(bias));
+    let largest = biases.iter().filter(|&&bias| !is_masked(bias)).fold(0.0, |most: f32, bias| most.max(bias.abs()));
+    let fits = |&shift: &u32| in_units(largest, shift) <= f64::from(i16::MAX);
+    let least = if is_any_masked { MASKED_SHIFT } else { 0 };
+    (least..RowTable::MAX_BIAS_SHIFT).find(fits).unwrap_or(RowTable::MAX_BIAS_SHIFT)
+}
+
+/// A bias in sixteen bits. Beyond ±1 400 nats no probability can tell it from that.
+fn bias_code(bias: f32, shift: u32) -> i16 {
+    let limit = f64::from(i16::MAX);
+    if is_masked(bias) { i16::MIN } else { in_units(bias, shift).clamp(-limit, limit) as i16 }
+}
+
+/// Nats in units of 2^shift of the bits of a [`Log2`], rounded.
+fn in_units(nats: f32, shift: u32) -> f64 {
+    let unit = libm::exp2(f64::from(shift) - f64::from(Log2::FRACTION_BITS));
+    (f64::from(nats) * core::f64::consts::LOG2_E / unit).round()
 }

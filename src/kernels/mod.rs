@@ -28,6 +28,9 @@ mod avx2;
 mod dsp;
 pub mod four_bit;
 mod portable;
+mod squares;
+
+pub use squares::squares;
 
 use crate::hint::keep_small;
 

@@ -52,6 +52,20 @@ fn every_pair_of_weights_comes_back() {
 }
 
 #[test]
+fn squares_are_those_of_the_weights_and_minus_128_is_none() {
+    let every: Vec<i16> = (i16::MIN..=i16::MAX).collect();
+    for word in every.chunks_exact(2) {
+        let all = || word.iter().flat_map(|&pair| weights(pair));
+        let sum = all().map(|weight| u32::from(weight.unsigned_abs()).pow(2)).sum::<u32>();
+        let expected = all().all(|weight| weight != i8::MIN).then_some(sum);
+        assert_eq!((squares(word), squares::portable(word)), (expected, expected), "{word:?}");
+    }
+    let largest = [pair(-127, 127); MAX_DIM / 2];
+    assert_eq!(squares(&largest), Some(127 * 127 * MAX_DIM as u32));
+    assert_eq!(squares(&[]), Some(0));
+}
+
+#[test]
 fn slots_are_a_permutation() {
     for stride in (4..200).step_by(4) {
         let mut slots: Vec<usize> = (0..stride).map(|column| query_slot(column, stride)).collect();

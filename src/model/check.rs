@@ -5,11 +5,8 @@ use crate::Error;
 use crate::hint::keep_small;
 use crate::kernels::{self, four_bit};
 use crate::math::float;
-use crate::rows::{Bits, RowTable};
+use crate::rows::{Bits, Indices, RowTable};
 use crate::tree::Unsound;
-
-/// Biases keep to a quarter of the range of [`Log2`](crate::Log2), scores to three quarters: no sum leaves it.
-pub(super) const BIAS_LIMIT: i32 = 1 << 29;
 
 /// The norm in the header may be this much below the real one, for its rounding.
 const NORM_SLACK: f32 = 1.0 + 1e-5;
@@ -17,9 +14,9 @@ const NORM_SLACK: f32 = 1.0 + 1e-5;
 #[cold]
 pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     permutation(model)?;
-    table(model, model.rows(), [Section::Rows, Section::RowScales, Section::Biases])?;
+    table(model, model.rows(), [Section::Rows, Section::RowScales])?;
     if let Some(tree) = model.tree() {
-        table(model, tree.nodes(), [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
+        table(model, tree.nodes(), [Section::NodeRows, Section::NodeScales])?;
         tree.check(model.classes()).map_err(|unsound| {
             let section = match unsound {
                 Unsound::Spans => Section::NodeSpans,
@@ -71,69 +68,95 @@ pub(super) fn are_finite_and_not_negative(values: &[f32]) -> bool {
     })
 }
 
-/// Two lists that undo each other are permutations.
+/// The classes that one pass over the order looks for, a bit for each: more where the stack is large.
+const MARKS: usize = if cfg!(feature = "std") { 1 << 18 } else { 1 << 12 };
+
+/// Every class has one row. With the inverse that is one pass: two lists that undo each other are permutations. Without, as
+/// many rows as classes and no class twice: a pass for each 4 096 classes, with a bit for each of them, as there is no memory
+/// for all.
 #[cold]
 fn permutation(model: &Model<'_>) -> Result<(), Error> {
+    let wrong = Err(Error::SectionContent(Section::ClassOfRow.kind()));
     let Some(order) = model.order() else {
         return Ok(());
     };
-    for row in 0..model.classes() {
-        let class = order.class_of_row.get(row);
-        let back = class.and_then(|class| order.row_of_class.get(class));
-        if back != Some(row) {
-            return Err(Error::SectionContent(Section::ClassOfRow.kind()));
+    let classes = model.classes();
+    if let Some(row_of_class) = order.row_of_class {
+        let is_back = |row| order.class_of_row.get(row).and_then(|class| row_of_class.get(class)) == Some(row);
+        return if (0..classes).all(is_back) { Ok(()) } else { wrong };
+    }
+    let mut first = 0;
+    while first < classes {
+        let count = MARKS.min(classes - first);
+        let found = match order.class_of_row {
+            Indices::Short(list) => found_of(list, first, count),
+            Indices::Long(list) => found_of(list, first, count),
+        };
+        if found != count {
+            return wrong;
         }
+        first += count;
     }
     Ok(())
+}
+
+/// How many of the `count` numbers from `first` on, at most `MARKS`, are in the list.
+#[cold]
+fn found_of<I: Copy + Into<u32>>(list: &[I], first: usize, count: usize) -> usize {
+    let mut marks = [0u32; MARKS / 32];
+    let mut found = 0;
+    for &number in list {
+        keep_small();
+        let at = (number.into() as usize).wrapping_sub(first);
+        if at < count
+            && let Some(word) = marks.get_mut(at / 32)
+        {
+            found += usize::from(*word >> (at % 32) & 1 == 0);
+            *word |= 1 << (at % 32);
+        }
+    }
+    found
 }
 
 /// The bounds on every score and every dot product stand on the largest norm and the largest row: they have to be true
-/// of every row and node. Biases keep to their part of the range, no weight is −128, which is also what a pair of weights
-/// beyond the range gives, and padding is zero, so that no stray weight hides there.
+/// of every row and node. No weight is −128, which is also what a pair of weights beyond the range gives, and padding is zero, so that no stray weight hides there.
 #[cold]
-fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales, biases]: [Section; 3]) -> Result<(), Error> {
+fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales]: [Section; 2]) -> Result<(), Error> {
     // 4-bit rows have their scales themselves.
     let scales = if rows.bits() == Bits::Four { weights } else { scales };
+    if rows.bits() == Bits::Eight && !is_padded(rows, model.dim()) {
+        return Err(Error::SectionContent(weights.kind()));
+    }
     let limit = model.max_norm() * NORM_SLACK;
     let unit = libm::ldexpf(1.0, model.scale_exponent());
-    for row in 0..rows.len() {
-        let stored = rows.stored(row);
+    // With such a scale no row is too long that is not too large: most rows need no root.
+    let largest = model.largest_row();
+    let safe_scale = limit / (float::sqrt(largest as f32) * unit * NORM_SLACK);
+    let safe_scale = if safe_scale.is_finite() { safe_scale as u16 } else { 0 };
+    for (row, stored) in rows.all_stored().enumerate() {
         let squares = match rows.bits() {
-            Bits::Eight => squares(stored).filter(|_| is_padded(stored, model.dim())),
+            Bits::Eight => kernels::squares(stored),
             Bits::Four => four_bit::squares(stored, model.dim()),
         };
-        let Some(squares) = squares.filter(|&squares| squares <= model.largest_row()) else {
+        let Some(squares) = squares.filter(|&sum| sum <= largest) else {
             return Err(Error::SectionContent(weights.kind()));
         };
-        if float::sqrt(squares as f32) * (f32::from(rows.scale(row)) * unit) > limit {
+        let scale = rows.scale(row);
+        if scale > safe_scale && float::sqrt(squares as f32) * (f32::from(scale) * unit) > limit {
             return Err(Error::SectionContent(scales.kind()));
-        }
-        if !(-BIAS_LIMIT..=BIAS_LIMIT).contains(&rows.bias(row).to_bits()) {
-            return Err(Error::SectionContent(biases.kind()));
         }
     }
     Ok(())
 }
 
-/// The sum of the squares of a row's int8 weights; `None` if one of them is none.
-fn squares(row: &[i16]) -> Option<u32> {
-    let (mut squares, mut least) = (0, 0);
-    for [even, odd] in row.iter().map(|&pair| kernels::weights(pair).map(i32::from)) {
-        keep_small();
-        squares += even * even + odd * odd;
-        least = least.min(even).min(odd);
-    }
-    (least >= -127).then_some(squares as u32)
-}
-
-/// Whether what is behind the last column, less than a word, is zero.
-fn is_padded(row: &[i16], dim: usize) -> bool {
-    let [first, last] = *row.last_chunk().unwrap_or(&[0; 2]);
-    let has_odd = |pair| kernels::weights(pair)[1] != 0;
-    match dim % kernels::ROW_ALIGN {
-        1 => last == 0 && !has_odd(first),
-        2 => last == 0,
-        3 => !has_odd(last),
-        _ => true,
-    }
+/// Whether what is behind the last column, less than a word, is zero in every int8 row.
+#[cold]
+fn is_padded(rows: &RowTable<'_>, dim: usize) -> bool {
+    let columns = (dim % kernels::ROW_ALIGN) as u32;
+    columns == 0
+        || rows.all_stored().all(|row| {
+            keep_small();
+            let [[a, b], [c, d]] = row.last_chunk().unwrap_or(&[0; 2]).map(kernels::weights);
+            u32::from_le_bytes([a, b, c, d].map(i8::cast_unsigned)) >> (8 * columns) == 0
+        })
 }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::kernels;
 use crate::kernels::four_bit;
-use crate::rows::{Bits, RowFormat};
+use crate::rows::{Bits, RowFormat, RowTable};
 
 /// The version of the format that this library reads and writes.
 ///
@@ -11,7 +11,7 @@ use crate::rows::{Bits, RowFormat};
 /// let bytes = zhat::doc_example();
 /// assert_eq!(u16::from_le_bytes([bytes[8], bytes[9]]), zhat::model::FORMAT_VERSION);
 /// ```
-pub const FORMAT_VERSION: u16 = 4;
+pub const FORMAT_VERSION: u16 = 5;
 
 /// Not text, and broken by whatever changes line ends: as PNG does it.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
@@ -26,8 +26,6 @@ pub(super) const CHECKSUM_AT: usize = 16;
 
 /// Where the width of the weights stands: 4, or zero for int8.
 pub(super) const BITS_AT: usize = 44;
-
-static CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
 
 /// The kinds of sections that this library knows.
 ///
@@ -85,6 +83,8 @@ pub enum Section {
     Trust = 20,
     /// What tells whether a query is like those of the calibration.
     Likeness = 21,
+    /// Which rows lead to others.
+    LinkedRows = 22,
 }
 
 impl Section {
@@ -95,7 +95,7 @@ impl Section {
     ///
     /// assert!(Section::ALL.iter().all(|section| section.kind() > 0));
     /// ```
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -117,6 +117,7 @@ impl Section {
         Self::InputScale,
         Self::Trust,
         Self::Likeness,
+        Self::LinkedRows,
     ];
 
     /// The number in the file.
@@ -157,6 +158,31 @@ impl Section {
             Self::InputScale => "input scale",
             Self::Trust => "trust",
             Self::Likeness => "likeness",
+            Self::LinkedRows => "linked rows",
+        }
+    }
+
+    /// What it is there for, in a few words.
+    ///
+    /// ```
+    /// assert_eq!(zhat::model::Section::Links.purpose(), "recall");
+    /// ```
+    #[cfg(feature = "std")]
+    pub const fn purpose(self) -> &'static str {
+        match self {
+            Self::Rows | Self::RowScales | Self::Biases => "scores",
+            Self::ClassOfRow => "the classes of the answer",
+            Self::RowOfClass => "the score of a given class",
+            Self::TreeInfo | Self::NodeRows | Self::NodeScales | Self::NodeBiases => "search, and Z of what it leaves",
+            Self::NodeSpans | Self::NodeSpreads | Self::NodeGains => "search, and Z of what it leaves",
+            Self::Links | Self::LinkedRows => "recall",
+            Self::NodeBounds => "certain_log_z, certain_top",
+            Self::Settings => "the budget",
+            Self::Fmbe => "FMBE",
+            Self::Names => "names of the answer",
+            Self::Measured => "inspect",
+            Self::InputScale => "int8 activations",
+            Self::Trust | Self::Likeness => "intervals of p",
         }
     }
 
@@ -165,19 +191,17 @@ impl Section {
     }
 }
 
-/// The checksum of a whole file.
+/// The checksum of a whole file: of what is before it and of what is after it, both by XXH32. It takes little more than an
+/// instruction for a byte and no table, and every change within one word changes it.
 #[cold]
 pub(crate) fn checksum(file: &[u8]) -> u32 {
-    let mut digest = CRC.digest();
-    update(&mut digest, file.get(..CHECKSUM_AT));
-    update(&mut digest, file.get(CHECKSUM_AT + 4..));
-    digest.finalize()
+    hash(file.get(..CHECKSUM_AT)) ^ hash(file.get(CHECKSUM_AT + 4..))
 }
 
-/// Out of line: a length that the compiler knows would have it unroll the loop.
+/// Out of line: there would be two of it.
 #[inline(never)]
-fn update(digest: &mut crc::Digest<'_, u32, crc::Table<1>>, part: Option<&[u8]>) {
-    digest.update(part.unwrap_or(&[]));
+fn hash(part: Option<&[u8]>) -> u32 {
+    twox_hash::XxHash32::oneshot(0, part.unwrap_or(&[]))
 }
 
 /// The header's numbers, each in its range, and a section table that lies inside the file.
@@ -187,6 +211,8 @@ pub(super) struct Header<'a> {
     pub classes: usize,
     pub rows: RowFormat,
     pub checksum: u32,
+    /// What the rows' biases are shifted by.
+    pub bias_shift: u32,
     sections: usize,
 }
 
@@ -222,10 +248,11 @@ impl<'a> Header<'a> {
             sections: usize::from(u16_at(bytes, 10)),
             checksum: u32_at(bytes, CHECKSUM_AT),
             classes: u32_at(bytes, 20) as usize,
+            bias_shift: u16_at(bytes, 34).into(),
             rows: RowFormat {
                 dim: u32_at(bytes, 24) as usize,
                 stride: u32_at(bytes, 28) as usize,
-                scale_exponent: u32_at(bytes, 32) as i32,
+                scale_exponent: (u16_at(bytes, 32) as i16).into(),
                 max_norm: f32::from_bits(u32_at(bytes, 36)),
                 bits,
                 largest_row: u32_at(bytes, 40),
@@ -236,6 +263,7 @@ impl<'a> Header<'a> {
             && (1..=kernels::MAX_DIM).contains(&header.rows.dim)
             && header.rows.stride == header.rows.dim.next_multiple_of(kernels::ROW_ALIGN)
             && (-400..=400).contains(&header.rows.scale_exponent)
+            && header.bias_shift <= RowTable::MAX_BIAS_SHIFT
             && header.rows.max_norm.is_finite()
             && header.rows.max_norm >= 0.0
             && (bits == Bits::Eight || header.rows.largest_row >= four_bit::least_largest_row(header.rows.stride));

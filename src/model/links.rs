@@ -1,30 +1,65 @@
 //! The rows that each row leads to.
 
+use crate::hint::keep_small;
 use crate::rows::Indices;
 
-/// For each row, the same number of other rows.
+/// For each row, or for those that are worth it, the same number of other rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Links<'a> {
     list: Indices<'a>,
     per_row: usize,
+    /// Which rows lead to others, where not all do: of each 32 rows a bit for each, and how many there are before them.
+    linked: Option<&'a [[u32; 2]]>,
 }
 
+/// Rows that have a bit in one word.
+const BLOCK: usize = 32;
+
 impl<'a> Links<'a> {
-    pub(super) fn new(list: Indices<'a>, rows: usize) -> Option<Self> {
-        let per_row = list.len().checked_div(rows)?;
-        list.len().is_multiple_of(rows).then_some(Self { list, per_row })
+    /// How many blocks this many rows are.
+    pub(super) fn blocks(rows: usize) -> usize {
+        rows.div_ceil(BLOCK)
     }
 
-    /// How many rows each row leads to.
+    pub(super) fn new(list: Indices<'a>, rows: usize, linked: Option<&'a [[u32; 2]]>) -> Option<Self> {
+        let count = match linked {
+            Some(blocks) => blocks.last().map_or(0, |block| end(*block)),
+            None => rows,
+        };
+        let per_row = list.len().checked_div(count)?;
+        list.len().is_multiple_of(count).then_some(Self { list, per_row, linked })
+    }
+
+    /// How many rows each row leads to that leads to any.
     #[cfg(feature = "std")]
     pub fn per_row(&self) -> usize {
         self.per_row
     }
 
+    /// How many rows lead to others.
+    #[cfg(feature = "std")]
+    pub fn rows(&self) -> usize {
+        self.list.len().checked_div(self.per_row).unwrap_or(0)
+    }
+
+    /// The blocks for rows of which these lead to others.
+    #[cfg(feature = "std")]
+    pub fn encode(linked: &[bool]) -> Vec<[u32; 2]> {
+        let mut before = 0;
+        let block = |rows: &[bool]| {
+            let bits = rows.iter().enumerate().fold(0, |bits, (i, &linked)| bits | u32::from(linked) << i);
+            let block = [bits, before];
+            before += bits.count_ones();
+            block
+        };
+        linked.chunks(BLOCK).map(block).collect()
+    }
+
     /// The rows that `row` leads to.
     #[inline]
     pub fn of(&self, row: usize) -> Indices<'a> {
-        let first = row.saturating_mul(self.per_row);
+        let place = self.linked.map_or(row, |blocks| place_in(blocks, row));
+        let first = place.saturating_mul(self.per_row);
         let places = first..first.saturating_add(self.per_row);
         match self.list {
             Indices::Short(list) => Indices::Short(list.get(places).unwrap_or(&[])),
@@ -32,7 +67,48 @@ impl<'a> Links<'a> {
         }
     }
 
+    #[cold]
     pub(super) fn check(&self, rows: usize) -> bool {
-        (0..self.list.len()).all(|place| self.list.get(place).is_some_and(|row| row < rows))
+        let mut before = 0;
+        let linked = self.linked.unwrap_or(&[]);
+        let are_counted = linked.iter().all(|&block| {
+            keep_small();
+            let is_next = block[1] as usize == before;
+            before = end(block);
+            is_next
+        });
+        // The last block may be of fewer rows.
+        let beyond = linked.last().map_or(0, |block| block[0].checked_shr((rows % BLOCK) as u32).unwrap_or(0));
+        let is_within = rows.is_multiple_of(BLOCK) || beyond == 0;
+        are_counted && is_within && are_below(&self.list, rows)
+    }
+}
+
+/// How many rows lead to others up to the end of a block.
+#[cold]
+#[inline(never)]
+fn end([bits, before]: [u32; 2]) -> usize {
+    (before as usize).saturating_add(bits.count_ones() as usize)
+}
+
+/// The place of a row among those that lead to others; none has the last of all numbers.
+#[inline(never)]
+fn place_in(blocks: &[[u32; 2]], row: usize) -> usize {
+    let [bits, before] = blocks.get(row / BLOCK).copied().unwrap_or_default();
+    let own = 1 << (row % BLOCK);
+    if bits & own == 0 { usize::MAX } else { before as usize + (bits & (own - 1)).count_ones() as usize }
+}
+
+#[cold]
+fn are_below(list: &Indices<'_>, rows: usize) -> bool {
+    match list {
+        Indices::Short(list) => list.iter().all(|&row| {
+            keep_small();
+            usize::from(row) < rows
+        }),
+        Indices::Long(list) => list.iter().all(|&row| {
+            keep_small();
+            (row as usize) < rows
+        }),
     }
 }

@@ -16,14 +16,15 @@
 //! | offset | type | header field |
 //! |---|---|---|
 //! | 0 | 8 bytes | magic `89 5a 48 41 54 0d 0a 1a` |
-//! | 8 | u16 | format version, 3 |
+//! | 8 | u16 | format version, 5 |
 //! | 10 | u16 | number of sections, at most 64 |
 //! | 12 | u32 | length of the file |
-//! | 16 | u32 | CRC-32 (ISO-HDLC) of the file without these four bytes |
+//! | 16 | u32 | checksum: XXH32 of the 16 bytes before it, exclusive or XXH32 of all bytes after it |
 //! | 20 | u32 | N, the number of classes |
 //! | 24 | u32 | d, the dimension |
 //! | 28 | u32 | stride: the columns of a row with its padding, d rounded up to a multiple of 4 |
-//! | 32 | i32 | scale exponent: a row's weight is a whole number · scale · 2^exponent |
+//! | 32 | i16 | scale exponent: a row's weight is a whole number · scale · 2^exponent |
+//! | 34 | u16 | bias shift, at most 14: a row's bias is i16 · 2^shift, as the bits of a [`Log2`](crate::Log2) |
 //! | 36 | f32 | the largest norm of a row or node |
 //! | 40 | u32 | the largest sum of the squares of the whole weights of a row or node; with 4 bits, 2^14 for each of up to 16 columns or more |
 //! | 44 | u32 | bits of a weight: 4, or zero for 8 |
@@ -37,14 +38,15 @@
 //! |---|---|---|
 //! | 1 | rows | N · stride / 2 × i16, two weights each, a + 256·b for columns 2j and 2j+1 |
 //! | 2 | row scales | N × u16, in units of 2^exponent |
-//! | 3 | biases | N × i32, see [`Log2`](crate::Log2) |
+//! | 3 | biases | N × i16, in units of 2^shift; −32 768 and no weights for a class that is masked |
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |
-//! | 5 | row of class | the inverse of it: together they prove the permutation without memory |
-//! | 6 | tree info | 8 × u32: number of top nodes, F(q) as two f32 and two exponents, three zeros |
+//! | 5 | row of class | the inverse of it, for those who ask for given classes |
+//! | 6 | tree info | 8 × u32: number of top nodes, F(q) as two f32 and two exponents, bias shift of the nodes, two zeros |
 //! | 7–9 | node rows, scales, biases | as 1–3, for the nodes |
 //! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
-//! | 12 | links | the same number of row indices for each row |
+//! | 12 | links | the same number of row indices for each row, or for each of those of section 22 |
+//! | 22 | linked rows | 2 × u32 for each 32 rows: a bit for each that has links, and how many have before them |
 //! | 13 | node bounds | 5 × u16 a node, what is certain about its rows |
 //! | 16 | node gains | i16 a node: ln of what opening it is worth apart from its mass |
 //! | 14 | settings | 8 × u32, see [`Settings`] |
@@ -57,11 +59,12 @@
 //!
 //! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. It is as if columns in front filled it up to blocks of 64; of those there are
 //! no words. A block is a word with the scales s of its four groups of 16 columns, the first in bits 12 to 15, the last in bits
-//! 0 to 3, and above them the scale of the row in the first block, zeros in others; and eight words of eight columns each, with n of columns 3, 2, 7, 6, 1, 0, 5, 4 from the highest four
-//! bits to the lowest. s and n are signed, and a weight is s·n: what is a number of eight bits elsewhere. There are no
-//! sections 2 and 8.
+//! 0 to 3, and above them the scale of the row in the first block, zeros in others; and eight words of eight columns each, with n
+//! of columns 3, 2, 7, 6, 1, 0, 5, 4 from the highest four bits to the lowest. s and n are signed, and a weight is s·n: what is a
+//! number of eight bits elsewhere. There are no sections 2 and 8.
 //!
-//! Without sections 4 and 5 the rows are in the order of the classes.
+//! Without section 4 the rows are in the order of the classes. Sections 5, 13, 15 and those from 17 to 21 may be left out, 12 with
+//! 22 and all of the tree as well; without 22 all rows have links.
 
 mod budget;
 mod check;

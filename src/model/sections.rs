@@ -19,7 +19,12 @@ pub(super) fn numbers<'a, T: bytemuck::AnyBitPattern>(
 
 /// Rows, scales and biases as one table of `len` rows; 4-bit rows have their scales themselves.
 #[inline(never)]
-pub(super) fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3]) -> Result<RowTable<'a>, Error> {
+pub(super) fn table<'a>(
+    header: &Header<'a>,
+    len: usize,
+    sections: [Section; 3],
+    bias_shift: u32,
+) -> Result<RowTable<'a>, Error> {
     let RowFormat { stride, bits, .. } = header.rows;
     let stored = numbers(header, sections[0], len.checked_mul(bits.row_len(stride)))?;
     let scales = match bits {
@@ -27,7 +32,7 @@ pub(super) fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3])
         Bits::Four => &[],
     };
     let biases = numbers(header, sections[2], Some(len))?;
-    RowTable::new(stored, scales, biases, stride, bits).ok_or(Error::Header)
+    RowTable::new(stored, scales, biases, bias_shift, stride, bits).ok_or(Error::SectionContent(sections[2].kind()))
 }
 
 /// A section of a fixed number of words.
@@ -66,7 +71,8 @@ pub(super) fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
         return Err(Error::SectionContent(Section::TreeInfo.kind()));
     }
     let len = header.section(Section::NodeGains).map_or(0, <[u8]>::len) / size_of::<i16>();
-    let nodes = table(header, len, [Section::NodeRows, Section::NodeScales, Section::NodeBiases])?;
+    let sections = [Section::NodeRows, Section::NodeScales, Section::NodeBiases];
+    let nodes = table(header, len, sections, info[tree::INFO_BIAS_SHIFT])?;
     let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;
     let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;
     let spreads = numbers(header, Section::NodeSpreads, Some(len))?;

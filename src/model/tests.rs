@@ -5,6 +5,7 @@ use super::*;
 use crate::Error;
 use crate::host::{Matrix, flat_model};
 
+mod content_tests;
 mod four_bit_tests;
 
 fn small() -> ModelBuf {
@@ -94,12 +95,14 @@ fn misaligned_bytes_are_rejected() {
 
 #[test]
 fn wrong_headers_are_named() {
-    let cases: [(usize, u32, Error); 8] = [
+    let cases: [(usize, u32, Error); 10] = [
         (8, 1 | 3 << 16, Error::Version(1)),
         (20, 0, Error::Header),
         (24, 0, Error::Header),
         (24, 1 << 20, Error::Header),
         (28, 8, Error::Header),
+        (32, 401, Error::Header),
+        (32, 15 << 16, Error::Header),
         (36, f32::NAN.to_bits(), Error::Header),
         (36, f32::INFINITY.to_bits(), Error::Header),
         (44, 1, Error::Header),
@@ -232,7 +235,7 @@ fn words_that_must_be_zero_are_zero() {
     for (file, section, reserved, expected) in [
         (indexed, Section::Settings, 7..8, content(Section::Settings)),
         (indexed, Section::Trust, 41..44, content(Section::Trust)),
-        (indexed, Section::TreeInfo, 5..8, content(Section::TreeInfo)),
+        (indexed, Section::TreeInfo, 6..8, content(Section::TreeInfo)),
         (features, Section::Fmbe, 6..8, Error::SectionLength(Section::Fmbe.kind())),
     ] {
         assert_eq!(open(file), Ok(()));
@@ -258,39 +261,10 @@ fn a_reopened_file_is_the_same_and_sections_can_be_replaced() {
     let file = small();
     assert_eq!(FileWriter::reopen(&file).and_then(|writer| writer.finish()), Ok(file.to_vec()));
     let mut writer = FileWriter::reopen(&file).expect("a valid file");
-    writer.required(Section::Biases, &[0i32; 5]);
+    writer.required(Section::Biases, &[0i16; 5]);
     let changed = ModelBuf::from_bytes(&writer.finish().expect("small")).expect("still valid");
     assert_eq!(changed.model().rows().bias(0), crate::math::Log2::from_bits(0));
     assert_eq!(FileWriter::reopen(&file[..40]).err(), Some(Error::Truncated));
-}
-
-#[test]
-fn a_permutation_must_be_one() {
-    let rows = crate::host::QuantisedRows::round(
-        &Matrix::new(vec![1.0; 8], 2).expect("rows"),
-        &[0.0; 4],
-        -20,
-        None,
-        Bits::Eight,
-    );
-    let file = |class_of_row: [u16; 4], row_of_class: [u16; 4]| {
-        let mut file = rows.start_file(None);
-        file.required(Section::ClassOfRow, &class_of_row);
-        file.required(Section::RowOfClass, &row_of_class);
-        open(&file.finish().expect("small"))
-    };
-    assert_eq!(file([2, 0, 3, 1], [1, 3, 0, 2]), Ok(()));
-    for (forth, back) in [
-        ([0, 0, 1, 2], [0, 2, 3, 0]),
-        ([2, 0, 3, 4], [1, 3, 0, 2]),
-        ([2, 0, 3, 1], [1, 3, 0, 0]),
-        ([2, 0, 3, 1], [1, 3, 0, 9]),
-    ] {
-        assert!(file(forth, back).is_err(), "{forth:?} {back:?}");
-    }
-    let mut lone = rows.start_file(None);
-    lone.required(Section::ClassOfRow, &[0u16, 1, 2, 3]);
-    assert_eq!(open(&lone.finish().expect("small")), Err(Error::MissingSection(Section::RowOfClass.kind())));
 }
 
 proptest! {

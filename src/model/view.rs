@@ -41,7 +41,8 @@ pub struct Model<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order<'a> {
     pub class_of_row: Indices<'a>,
-    pub row_of_class: Indices<'a>,
+    /// Its inverse, where the file has it.
+    pub row_of_class: Option<Indices<'a>>,
 }
 
 impl<'a> Model<'a> {
@@ -102,7 +103,8 @@ impl<'a> Model<'a> {
 
     #[cold]
     fn from_header(header: Header<'a>) -> Result<Self, Error> {
-        let rows = table(&header, header.classes, [Section::Rows, Section::RowScales, Section::Biases])?;
+        let sections = [Section::Rows, Section::RowScales, Section::Biases];
+        let rows = table(&header, header.classes, sections, header.bias_shift)?;
         let class_of_row = indices(&header, Section::ClassOfRow, header.classes)?;
         let row_of_class = indices(&header, Section::RowOfClass, header.classes)?;
         for (section, list) in [(Section::ClassOfRow, &class_of_row), (Section::RowOfClass, &row_of_class)] {
@@ -111,13 +113,21 @@ impl<'a> Model<'a> {
             }
         }
         let order = match (class_of_row, row_of_class) {
-            (Some(class_of_row), Some(row_of_class)) => Some(Order { class_of_row, row_of_class }),
+            (Some(class_of_row), row_of_class) => Some(Order { class_of_row, row_of_class }),
             (None, None) => None,
-            (Some(_), None) => return Err(Error::MissingSection(Section::RowOfClass.kind())),
             (None, Some(_)) => return Err(Error::MissingSection(Section::ClassOfRow.kind())),
         };
         let links = match indices(&header, Section::Links, header.classes)? {
-            Some(list) => Some(Links::new(list, header.classes).ok_or(Error::SectionLength(Section::Links.kind()))?),
+            Some(list) => {
+                let blocks = match header.section(Section::LinkedRows) {
+                    Some(_) => Some(numbers(&header, Section::LinkedRows, Some(Links::blocks(header.classes)))?),
+                    None => None,
+                };
+                Some(Links::new(list, header.classes, blocks).ok_or(Error::SectionLength(Section::Links.kind()))?)
+            }
+            None if header.section(Section::LinkedRows).is_some() => {
+                return Err(Error::MissingSection(Section::Links.kind()));
+            }
             None => None,
         };
         let settings = match optional_words(&header, Section::Settings)? {
@@ -254,6 +264,9 @@ impl<'a> Model<'a> {
 
     /// The row of a class; `None` if there is no such class.
     ///
+    /// Files that are built with `--lookup` have a list of them, two bytes for each class. In others all rows are looked
+    /// through, which takes four instructions for each.
+    ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
     /// assert!(model.row_of_class(0).is_some());
@@ -262,7 +275,10 @@ impl<'a> Model<'a> {
     /// ```
     pub fn row_of_class(&self, class: usize) -> Option<usize> {
         match self.order {
-            Some(order) => order.row_of_class.get(class),
+            Some(order) => match order.row_of_class {
+                Some(rows) => rows.get(class),
+                None => order.class_of_row.position(class),
+            },
             None => (class < self.classes()).then_some(class),
         }
     }
@@ -377,7 +393,7 @@ impl<'a> Model<'a> {
         InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
     }
 
-    pub(super) fn has(&self, section: Section) -> bool {
+    pub(crate) fn has(&self, section: Section) -> bool {
         self.header.section(section).is_some()
     }
 

@@ -18,11 +18,11 @@ use crate::rows::{Bits, RowFormat};
 /// use zhat::model::{Bits, FileWriter, Section, Sizes};
 ///
 /// // Two classes in one dimension, with the weights 100 and −100 in units of 2^−7.
-/// let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
+/// let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, bias_shift: 7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
 /// let mut file = FileWriter::new(sizes);
 /// file.required(Section::Rows, &[100_i16, 0, -100, 0]);
 /// file.required(Section::RowScales, &[1_u16, 1]);
-/// file.required(Section::Biases, &[Log2::of(1).to_bits(); 2]);
+/// file.required(Section::Biases, &[(Log2::of(1).to_bits() >> 7) as i16; 2]);
 /// assert_eq!(file.into_model()?.model().classes(), 2);
 /// # Ok::<(), zhat::Error>(())
 /// ```
@@ -34,6 +34,8 @@ pub struct Sizes {
     pub dim: usize,
     /// The power of two in which the rows' scales are counted.
     pub scale_exponent: i32,
+    /// How many bits of a [`Log2`](crate::Log2) the rows' biases are without; at most [`RowTable::MAX_BIAS_SHIFT`](crate::RowTable::MAX_BIAS_SHIFT).
+    pub bias_shift: u32,
     /// The largest norm of a row or node.
     pub max_norm: f32,
     /// The largest sum of the squares of a row's or node's whole weights; for 4-bit rows not below 2^14 for each column,
@@ -65,7 +67,7 @@ impl FileWriter {
     ///
     /// ```
     /// # use zhat::model::{Bits, Sizes};
-    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
+    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, bias_shift: 7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
     ///
     /// use zhat::{Error, model::FileWriter};
     ///
@@ -89,9 +91,10 @@ impl FileWriter {
     /// As [`Model::from_bytes`](super::Model::from_bytes) for the header and the section table.
     pub fn reopen(file: &[u8]) -> Result<Self, Error> {
         let header = Header::parse(file)?;
-        let Header { classes, rows: RowFormat { dim, scale_exponent, max_norm, largest_row, bits, .. }, .. } = header;
+        let Header { classes, bias_shift, rows, .. } = header;
+        let RowFormat { dim, scale_exponent, max_norm, largest_row, bits, .. } = rows;
         let sections = header.contents().map(|(kind, required, content)| (kind, required, content.to_vec()));
-        let sizes = Sizes { classes, dim, scale_exponent, max_norm, largest_row, bits };
+        let sizes = Sizes { classes, dim, scale_exponent, bias_shift, max_norm, largest_row, bits };
         Ok(Self { sizes, sections: sections.collect() })
     }
 
@@ -99,7 +102,7 @@ impl FileWriter {
     ///
     /// ```
     /// # use zhat::model::{Bits, Sizes};
-    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
+    /// # let sizes = Sizes { classes: 2, dim: 1, scale_exponent: -7, bias_shift: 7, max_norm: 0.8, largest_row: 10_000, bits: Bits::Eight };
     ///
     /// use zhat::model::{FileWriter, Section};
     ///
@@ -123,8 +126,23 @@ impl FileWriter {
         self.put(section, false, bytemuck::cast_slice(content));
     }
 
-    fn put(&mut self, section: Section, required: bool, content: &[u8]) {
+    /// Leaves out a section that the file may be without.
+    ///
+    /// ```
+    /// use zhat::model::{FileWriter, Names, Section};
+    ///
+    /// let mut file = FileWriter::reopen(&zhat::doc_example())?;
+    /// file.optional(Section::Names, &Names::encode(&["red", "green", "blue", "grey"]));
+    /// file.leave_out(Section::Names);
+    /// assert_eq!(file.finish()?, zhat::doc_example().to_vec());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn leave_out(&mut self, section: Section) {
         self.sections.retain(|&(kind, _, _)| kind != section.kind());
+    }
+
+    fn put(&mut self, section: Section, required: bool, content: &[u8]) {
+        self.leave_out(section);
         self.sections.push((section.kind(), required, content.to_vec()));
     }
 
@@ -183,7 +201,7 @@ impl FileWriter {
             return Err(Error::SectionTable);
         }
         let narrow = |size: usize| u32::try_from(size).map_err(|_| Error::Header);
-        let Sizes { classes, dim, scale_exponent, max_norm, largest_row, bits } = self.sizes;
+        let Sizes { classes, dim, scale_exponent, bias_shift, max_norm, largest_row, bits } = self.sizes;
         let stride = dim.next_multiple_of(kernels::ROW_ALIGN);
         let mut header = Vec::new();
         header.extend_from_slice(&MAGIC);
@@ -193,7 +211,8 @@ impl FileWriter {
         for number in [narrow(file.len())?, 0, narrow(classes)?, narrow(dim)?, narrow(stride)?] {
             header.extend_from_slice(&number.to_le_bytes());
         }
-        header.extend_from_slice(&scale_exponent.to_le_bytes());
+        header.extend_from_slice(&i16::try_from(scale_exponent).map_err(|_| Error::Header)?.to_le_bytes());
+        header.extend_from_slice(&u16::try_from(bias_shift).map_err(|_| Error::Header)?.to_le_bytes());
         header.extend_from_slice(&max_norm.to_bits().to_le_bytes());
         header.extend_from_slice(&largest_row.to_le_bytes());
         header.extend_from_slice(&(if bits == Bits::Four { 4u32 } else { 0 }).to_le_bytes());

@@ -1,5 +1,7 @@
 //! Numbers of rows or classes: sixteen bits each where that is enough.
 
+use crate::hint::keep_small;
+
 /// A list of indices, u16 or u32 as the file has it.
 #[derive(Clone, Copy, Debug)]
 pub enum Indices<'a> {
@@ -35,6 +37,22 @@ impl<'a> Indices<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The place of an index: looks through all of them.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn position(&self, index: usize) -> Option<usize> {
+        match self {
+            Self::Short(list) => list.iter().position(|&other| {
+                keep_small();
+                usize::from(other) == index
+            }),
+            Self::Long(list) => list.iter().position(|&other| {
+                keep_small();
+                other as usize == index
+            }),
+        }
     }
 
     /// The index at a place.

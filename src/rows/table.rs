@@ -29,7 +29,10 @@ pub struct RowTable<'a> {
     /// Each so many after the one before: 4-bit rows have theirs themselves.
     scales: &'a [u16],
     scale_step: usize,
-    biases: &'a [i32],
+    /// In units of so many of the last bit of a [`Log2`]: a power of two, multiplied rather than shifted by, since that and
+    /// a sum are one instruction.
+    biases: &'a [i16],
+    bias_unit: i32,
     stride: usize,
     /// Numbers of a row in `stored`.
     row_len: usize,
@@ -37,28 +40,45 @@ pub struct RowTable<'a> {
 }
 
 impl<'a> RowTable<'a> {
-    /// Joins the parts; `None` unless all have the same number of rows and the stride is a multiple of four. The weights
-    /// are `stored` as in a file: int8 ones two and two, as [`kernels::pair`] makes them. 4-bit rows have their scales there,
-    /// and `scales` is empty.
+    /// The most that biases are shifted by: they then take up a quarter of the range of [`Log2`], and no sum leaves it.
+    ///
+    /// ```
+    /// assert_eq!(i32::from(i16::MIN) << zhat::RowTable::MAX_BIAS_SHIFT, -(1 << 29));
+    /// ```
+    pub const MAX_BIAS_SHIFT: u32 = 14;
+
+    /// Joins the parts; `None` unless all have the same number of rows, the stride is a multiple of four, and biases are shifted by
+    /// no more than [`RowTable::MAX_BIAS_SHIFT`] bits. The weights are `stored` as in a file: int8 ones two and two, as
+    /// [`kernels::pair`] makes them. 4-bit rows have their scales there, and `scales` is empty. Biases are the bits of a [`Log2`]
+    /// without the last `bias_shift` ones.
     ///
     /// ```
     /// use zhat::{RowTable, model::Bits};
     ///
     /// // One row of four columns: 1, 2, 3, 4.
-    /// let table = RowTable::new(&[1 + 256 * 2, 3 + 256 * 4], &[1], &[0], 4, Bits::Eight).expect("parts that fit");
+    /// let table = RowTable::new(&[1 + 256 * 2, 3 + 256 * 4], &[1], &[0], 7, 4, Bits::Eight).expect("parts that fit");
     /// assert!(table.weights(0).eq([1, 2, 3, 4]));
-    /// assert!(RowTable::new(&[0; 3], &[1], &[0], 4, Bits::Eight).is_none());
+    /// assert!(RowTable::new(&[0; 3], &[1], &[0], 7, 4, Bits::Eight).is_none());
     /// ```
-    pub fn new(stored: &'a [i16], scales: &'a [u16], biases: &'a [i32], stride: usize, bits: Bits) -> Option<Self> {
+    pub fn new(
+        stored: &'a [i16],
+        scales: &'a [u16],
+        biases: &'a [i16],
+        bias_shift: u32,
+        stride: usize,
+        bits: Bits,
+    ) -> Option<Self> {
         let (rows, row_len) = (biases.len(), bits.row_len(stride));
         let (scales, scale_step) = match bits {
             Bits::Eight if scales.len() == rows => (scales, 1),
             Bits::Four if scales.is_empty() => (four_bit::scales(stored)?, row_len),
             _ => return None,
         };
-        let fits =
-            stride > 0 && stride.is_multiple_of(kernels::ROW_ALIGN) && rows.checked_mul(row_len) == Some(stored.len());
-        fits.then_some(Self { stored, scales, scale_step, biases, stride, row_len, bits })
+        let fits = stride > 0
+            && stride.is_multiple_of(kernels::ROW_ALIGN)
+            && bias_shift <= Self::MAX_BIAS_SHIFT
+            && rows.checked_mul(row_len) == Some(stored.len());
+        fits.then(|| Self { stored, scales, scale_step, biases, bias_unit: 1 << bias_shift, stride, row_len, bits })
     }
 
     /// The number of rows.
@@ -133,6 +153,11 @@ impl<'a> RowTable<'a> {
         self.bits.weight(self.stored(i), column, self.stride)
     }
 
+    /// All rows as they are stored.
+    pub(crate) fn all_stored(&self) -> impl Iterator<Item = &'a [i16]> {
+        self.stored.chunks_exact(self.row_len.max(1))
+    }
+
     /// The row as it is stored.
     #[inline]
     pub(crate) fn stored(&self, i: usize) -> &'a [i16] {
@@ -165,7 +190,34 @@ impl<'a> RowTable<'a> {
     /// ```
     #[inline]
     pub fn bias(&self, i: usize) -> Log2 {
-        Log2::from_bits(self.biases.get(i).copied().unwrap_or(i32::MIN))
+        Log2::from_bits(self.biases.get(i).map_or(i32::MIN, |&bias| i32::from(bias) * self.bias_unit))
+    }
+
+    /// How many bits of a [`Log2`] biases are without.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// let step = zhat::Log2::from_bits(1 << model.rows().bias_shift()); // from one bias to the next larger one
+    /// # assert!(step > zhat::Log2::from_bits(0));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn bias_shift(&self) -> u32 {
+        self.bias_unit.trailing_zeros()
+    }
+
+    /// Whether row `i` stands for a class that is never the answer: its weights are zero, and no bias is lower.
+    ///
+    /// ```
+    /// use zhat::host::{Matrix, flat_model};
+    ///
+    /// let rows = Matrix::new(vec![1.0, 0.0, 0.0, 1.0], 2).expect("two rows of two");
+    /// let file = flat_model(&rows, &[0.0, f32::NEG_INFINITY])?;
+    /// assert!(!file.model().rows().is_masked(0) && file.model().rows().is_masked(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_masked(&self, i: usize) -> bool {
+        self.biases.get(i) == Some(&i16::MIN)
     }
 
     /// Row `i`'s score.
@@ -209,11 +261,15 @@ impl<'a> RowTable<'a> {
     #[inline(never)]
     pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         let end = first.wrapping_add(scores.len());
+        if end > self.len() {
+            return;
+        }
         let rows = self.stored.get(first.wrapping_mul(self.row_len)..).unwrap_or(&[]);
+        self.bits.dots(rows, None, query.values(), scores);
+        // Looked up only now: the stack has less to keep.
         let Some(biases) = self.biases.get(first..end) else {
             return;
         };
-        self.bits.dots(rows, None, query.values(), scores);
         // In place: the dot product, then the score.
         let places = scores.iter_mut().zip(biases);
         let (scales, step) = (self.scales, self.scale_step);
@@ -221,12 +277,13 @@ impl<'a> RowTable<'a> {
         if step == 1 {
             for ((place, &bias), &scale) in places.zip(scales.get(at..).unwrap_or(&[])) {
                 keep_small();
-                *place = query.to_score(*place, scale, bias);
+                *place = query.to_score(*place, scale, i32::from(bias) * self.bias_unit);
             }
             return;
         }
         for (place, &bias) in places {
             keep_small();
+            let bias = i32::from(bias) * self.bias_unit;
             *place = query.to_score(*place, scales.get(at).copied().unwrap_or(0), bias);
             at = at.wrapping_add(step);
         }

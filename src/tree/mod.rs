@@ -57,7 +57,9 @@ const MAX_NODES: usize = 1 << 27;
 /// Words of the section that describes the tree.
 pub(crate) const INFO_WORDS: usize = 8;
 /// Those of them that say something; the others are zero.
-pub(crate) const INFO_USED: usize = 5;
+pub(crate) const INFO_USED: usize = 6;
+/// The one that says what the nodes' biases are shifted by.
+pub(crate) const INFO_BIAS_SHIFT: usize = 5;
 
 impl<'a> Tree<'a> {
     pub(crate) fn new(

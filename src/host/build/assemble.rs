@@ -1,13 +1,14 @@
 //! From rows, nodes, links and settings to the bytes of a file.
 
 use super::hierarchy::Hierarchy;
+use super::links::Links;
 use super::predict::NodeFit;
 use crate::host::quantise::QuantisedRows;
 use crate::host::{BuildError, Compensation, Matrix};
 use crate::math::{Log2, SmallFloat};
 use crate::model::{FileWriter, ModelBuf, Section, Settings};
 use crate::rows::Indices;
-use crate::tree::{Bounds, GAIN_BITS, INFO_WORDS, Spread, SpreadFunction};
+use crate::tree::{Bounds, GAIN_BITS, INFO_BIAS_SHIFT, INFO_WORDS, Spread, SpreadFunction};
 
 /// The bounds of all nodes, from the rows as they are rounded.
 pub type BoundsOf<'a> = &'a dyn Fn(&QuantisedRows) -> Vec<Bounds>;
@@ -26,8 +27,8 @@ pub struct Parts<'a> {
     pub spread_function: (f32, f32),
     /// How the nodes' vectors are rounded.
     pub compensation: Option<&'a Compensation>,
-    /// The same number of row indices for each row; may be empty.
-    pub links: &'a [u32],
+    /// The same number of row indices for each row that has any; may be empty.
+    pub links: &'a Links,
     /// What is certain about the nodes, given their vectors as rounded; may be left out.
     pub bounds: Option<BoundsOf<'a>>,
     /// What the classifier is to use.
@@ -39,10 +40,7 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
     let nodes = quantised_nodes(parts);
     let mut file = parts.rows.start_file(Some(&nodes));
     let classes = parts.order.len();
-    let mut row_of_class = vec![0u32; classes];
-    parts.order.iter().enumerate().for_each(|(row, &class)| row_of_class[class as usize] = row as u32);
     indices(&mut file, Section::ClassOfRow, parts.order, classes);
-    indices(&mut file, Section::RowOfClass, &row_of_class, classes);
 
     let curve: Vec<f64> = parts.fits.iter().map(|fit| f64::from(fit.variance) / 2.0 * LOG2_E).collect();
     let frozen: Vec<f64> =
@@ -54,6 +52,7 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
     let mut info = [0u32; INFO_WORDS];
     info[0] = parts.hierarchy.top as u32;
     info[1..5].copy_from_slice(&function.to_words());
+    info[INFO_BIAS_SHIFT] = nodes.bias_shift;
     file.required(Section::TreeInfo, &info);
     nodes.add_to(&mut file, [Section::NodeRows, Section::NodeScales, Section::NodeBiases]);
     let spans: Vec<u32> =
@@ -70,8 +69,11 @@ pub fn assemble(parts: &Parts<'_>) -> Result<ModelBuf, BuildError> {
         let words: Vec<u16> = bounds(&nodes).iter().flat_map(|bounds| bounds.to_words()).collect();
         file.optional(Section::NodeBounds, &words);
     }
-    if !parts.links.is_empty() {
-        indices(&mut file, Section::Links, parts.links, classes);
+    if !parts.links.list.is_empty() {
+        indices(&mut file, Section::Links, &parts.links.list, classes);
+        if parts.links.linked.contains(&false) {
+            file.required(Section::LinkedRows, &crate::model::Links::encode(&parts.links.linked));
+        }
     }
     file.required(Section::Settings, &parts.settings.to_words());
     Ok(file.into_model()?)
@@ -100,7 +102,7 @@ fn scales(values: &[f64]) -> (Vec<u16>, i32) {
 }
 
 /// Indices below `limit`, in sixteen bits where that is enough.
-fn indices(file: &mut FileWriter, section: Section, list: &[u32], limit: usize) {
+pub(in crate::host) fn indices(file: &mut FileWriter, section: Section, list: &[u32], limit: usize) {
     if Indices::are_short(limit) {
         let short: Vec<u16> = list.iter().map(|&index| index as u16).collect();
         file.required(section, &short);

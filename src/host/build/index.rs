@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 use super::assemble::{self, BoundsOf, Parts};
 use super::hierarchy::Hierarchy;
-use super::links::Tops;
+use super::links::{Links, Together, Tops};
 use super::metric::Metric;
 use super::predict::{Learned, Lesson, NodeFit};
 use super::shift::Shift;
@@ -40,8 +40,8 @@ pub struct Taught<'a> {
     pub queries: &'a Matrix,
     /// The best rows of each query, in the order of the classes, and its Z.
     tops: Vec<Tops>,
-    /// For each class those that are high together with it.
-    together: Vec<Vec<u32>>,
+    /// Which classes are high together, and how often.
+    together: Together,
 }
 
 impl<'a> Taught<'a> {
@@ -109,8 +109,10 @@ impl<'a> Grown<'a> {
         for (fit, learned) in fits.iter_mut().zip(learned.unwrap_or(&[])) {
             learned.correct(fit, plan.correction);
         }
-        let together = taught.filter(|_| plan.joint_links).map(|taught| &taught.together[..]);
-        Index { grown: self, fits, links: links::links(&self.hierarchy.order, together, near, plan.links) }
+        let together = taught.filter(|_| plan.joint_links).map(|taught| &taught.together.lists[..]);
+        let linked = taught.filter(|_| plan.linked < 1.0).map(|taught| taught.together.most_reached(plan.linked));
+        let links = links::links(&self.hierarchy.order, together, near, linked, plan.links);
+        Index { grown: self, fits, links }
     }
 }
 
@@ -118,7 +120,7 @@ impl<'a> Grown<'a> {
 pub struct Index<'g> {
     grown: &'g Grown<'g>,
     fits: Vec<NodeFit>,
-    links: Vec<u32>,
+    links: Links,
 }
 
 impl Index<'_> {

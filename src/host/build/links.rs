@@ -21,21 +21,58 @@ pub(super) const BRUTE_FORCE: usize = 40_000;
 /// Rows that one block of queries is scored in.
 const BLOCK: usize = 64;
 
-/// `per_row` links for each row in the order of the tree, from the lists of [`high_together`] and [`nearest`], which are in
-/// the order of the classes.
-pub fn links(order: &[u32], together: Option<&[Vec<u32>]>, near: &[Vec<u32>], per_row: usize) -> Vec<u32> {
+/// The links of rows, in the order of the tree.
+pub struct Links {
+    /// The same number for each row that has any.
+    pub list: Vec<u32>,
+    /// Which rows these are.
+    pub linked: Vec<bool>,
+}
+
+/// What queries say about which classes belong together, in the order of the classes.
+pub struct Together {
+    /// For each class those that are high together with it, best first.
+    pub lists: Vec<Vec<u32>>,
+    /// How often each class is one of the best.
+    pub reach: Vec<f32>,
+}
+
+impl Together {
+    /// The share of the classes that are the best most often.
+    pub fn most_reached(&self, share: f32) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..self.reach.len()).collect();
+        order.sort_by(|&a, &b| self.reach[b].total_cmp(&self.reach[a]));
+        let mut reached = vec![false; order.len()];
+        let count = (share * order.len() as f32).ceil() as usize;
+        order.iter().take(count).for_each(|&class| reached[class] = true);
+        reached
+    }
+}
+
+/// `per_row` links for each row in the order of the tree that is `linked`, from the lists of [`high_together`] and
+/// [`nearest`], which are, as `linked` is, in the order of the classes.
+pub fn links(
+    order: &[u32],
+    together: Option<&[Vec<u32>]>,
+    near: &[Vec<u32>],
+    linked: Option<Vec<bool>>,
+    per_row: usize,
+) -> Links {
     let rows = order.len();
     let per_row = per_row.min(rows.saturating_sub(1));
     let mut row_of_class = vec![0u32; rows];
     order.iter().enumerate().for_each(|(row, &class)| row_of_class[class as usize] = row as u32);
-    order
+    let is_linked = |class: u32| linked.as_ref().is_none_or(|linked| linked[class as usize]);
+    let list = order
         .par_iter()
+        .filter(|&&class| is_linked(class))
         .flat_map_iter(|&class| {
             let together = together.map_or(&[][..], |lists| &lists[class as usize]);
             let picked = interleave(class, together, &near[class as usize], per_row, rows);
             picked.into_iter().map(|class| row_of_class[class as usize])
         })
-        .collect()
+        .collect();
+    Links { list, linked: order.iter().map(|&class| is_linked(class)).collect() }
 }
 
 /// Alternates between the lists until there are enough.
@@ -57,14 +94,19 @@ fn interleave(row: u32, together: &[u32], near: &[u32], count: usize, rows: usiz
 
 /// For each row the rows that are high together with it, best first, at most `count`; `tops` are the [`top_rows`] of the
 /// queries.
-pub fn high_together(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops], count: usize) -> Vec<Vec<u32>> {
+pub fn high_together(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops], count: usize) -> Together {
     let rows = layer.len();
     let mut pairs: Vec<(u32, u32, f32)> = Vec::new();
-    tops.iter().for_each(|top| add_pairs(&top.rows, 1.0, &mut pairs));
+    let mut reach = vec![0.0; rows];
+    let mut add = |top: &Vec<u32>, weight: f32| {
+        add_pairs(top, weight, &mut pairs);
+        top.iter().enumerate().for_each(|(i, &row)| reach[row as usize] += weight / (1 + i) as f32);
+    };
+    tops.iter().for_each(|top| add(&top.rows, 1.0));
     if rows <= BRUTE_FORCE
         && let Some(pseudo) = pseudo_queries(layer, queries, tops)
     {
-        pseudo.iter().for_each(|top| add_pairs(top, PSEUDO_WEIGHT, &mut pairs));
+        pseudo.iter().for_each(|top| add(top, PSEUDO_WEIGHT));
     }
     pairs.par_sort_unstable_by_key(|&(a, b, _)| (a, b));
     let mut lists: Vec<Vec<(u32, f32)>> = vec![Vec::new(); rows];
@@ -74,13 +116,14 @@ pub fn high_together(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops], cou
             _ => lists[a as usize].push((b, weight)),
         }
     }
-    lists
+    let lists = lists
         .into_par_iter()
         .map(|mut list| {
             list.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
             list.into_iter().take(count).map(|(row, _)| row).collect()
         })
-        .collect()
+        .collect();
+    Together { lists, reach }
 }
 
 fn add_pairs(top: &[u32], weight: f32, pairs: &mut Vec<(u32, u32, f32)>) {

@@ -29,6 +29,7 @@ mod prove;
 mod shift;
 mod spread_function;
 mod stress;
+mod thin;
 mod tune;
 mod weighted;
 
@@ -40,6 +41,7 @@ use super::{BuildError, Matrix, cost, linear};
 use super::{measure, quantise};
 use crate::math::Log2;
 use crate::model::{Budget, FileWriter, ModelBuf, Section, Settings};
+pub(in crate::host) use assemble::indices;
 use effort::Effort;
 use index::{Grown, Source, Taught};
 use parts::Parts;
@@ -131,6 +133,8 @@ pub struct Chosen {
     pub plan: Plan,
     /// What the queries to choose by showed of it.
     pub expected: TrialResult,
+    /// The same if no links were followed, where they are.
+    pub without_links: Option<TrialResult>,
 }
 
 /// Why a model has no index.
@@ -207,7 +211,8 @@ pub fn build(
     let (model, index, trials) = match searched {
         Ok((best, trials)) => {
             let model = builder.finish(&best, log_z_of_zero)?;
-            (model, Ok(Chosen { plan: best.plan, expected: best.result }), trials)
+            let without_links = without_links(&best, &trials);
+            (model, Ok(Chosen { plan: best.plan, expected: best.result, without_links }), trials)
         }
         Err(reason) => (builder.without_index(log_z_of_zero)?, Err(reason), Vec::new()),
     };
@@ -232,6 +237,13 @@ pub fn build(
     Ok(Built { model, index, trials })
 }
 
+/// The best of the trials with the tree of the one that was chosen that follow no links.
+fn without_links(best: &Trial, trials: &[Trial]) -> Option<TrialResult> {
+    let same = |trial: &&Trial| trial.budget.expand == 0 && trial.plan.has_the_tree_of(&best.plan);
+    let others = trials.iter().filter(same).min_by(|a, b| a.result.cost().total_cmp(&b.result.cost()));
+    others.filter(|_| best.budget.expand > 0).map(|trial| trial.result.clone())
+}
+
 struct Builder<'a> {
     source: &'a Source,
     parts: &'a Parts,
@@ -249,6 +261,8 @@ impl Builder<'_> {
     ) -> Result<Result<(Trial, Vec<Trial>), NoIndex>, BuildError> {
         let rows = self.source.rows.len();
         let plans = self.targets.plans(calibration.is_some(), rows);
+        let plans: Vec<Plan> =
+            plans.into_iter().map(|plan| Plan { linked: self.targets.linked.unwrap_or(1.0), ..plan }).collect();
         let most_links = plans.iter().map(|plan| plan.links).max().unwrap_or(0);
         let taught = self.parts.learn.as_ref().map(|queries| {
             progress(Task::Teach);
@@ -299,10 +313,14 @@ impl Builder<'_> {
             let index = grown.index(&plan, learned.as_deref(), taught.as_ref(), near);
             trials.extend(judge.try_all(&index, &plan)?);
         }
-        let eligible = trials.iter().filter(|trial| trial.result.work <= self.targets.work);
-        let Some(best) = eligible.min_by(|a, b| a.result.cost().total_cmp(&b.result.cost())).cloned() else {
+        let eligible = trials.iter().filter(|trial| judge.keeps_to_work(trial));
+        let Some(mut best) = eligible.min_by(|a, b| a.result.cost().total_cmp(&b.result.cost())).cloned() else {
             return none(least);
         };
+        if taught.is_some() && self.targets.linked.is_none() {
+            let index = |plan: &Plan| grown.index(plan, learned.as_deref(), taught.as_ref(), near);
+            best = thin::fewest_links(&judge, best, index, &mut trials)?;
+        }
         let stride = self.source.rows.dim.next_multiple_of(crate::kernels::ROW_ALIGN);
         let bits = self.targets.bits;
         let searching = cost::search_instructions(f64::from(best.result.work) * rows as f64, stride, bits);

@@ -26,19 +26,36 @@ pub struct Plan {
     pub links: usize,
     /// Whether half of the links are rows that were high together for the queries. The others are nearest neighbours.
     pub joint_links: bool,
+    /// The share of the rows that have links: those that queries reach most often. Without queries all have them.
+    pub linked: f32,
 }
 
 impl Default for Plan {
     /// What is used without calibration queries.
     fn default() -> Self {
-        Self { blend: 0.0, branching: 32, leaf: 16, correction: Correction::None, links: 6, joint_links: false }
+        Self {
+            blend: 0.0,
+            branching: 32,
+            leaf: 16,
+            correction: Correction::None,
+            links: 6,
+            joint_links: false,
+            linked: 1.0,
+        }
     }
 }
 
 impl Plan {
     /// What is tried first with calibration queries.
-    pub const TAUGHT: Self =
-        Self { blend: 0.125, branching: 32, leaf: 16, correction: Correction::Full, links: 8, joint_links: true };
+    pub const TAUGHT: Self = Self {
+        blend: 0.125,
+        branching: 32,
+        leaf: 16,
+        correction: Correction::Full,
+        links: 8,
+        joint_links: true,
+        linked: 1.0,
+    };
 
     /// Whether the trees of both are the same.
     pub(super) fn has_the_tree_of(&self, other: &Self) -> bool {
@@ -71,6 +88,8 @@ pub struct Targets {
     pub cap: f32,
     /// How wide the weights of rows and nodes are in the file.
     pub bits: Bits,
+    /// The share of the rows that have links, those that queries reach most often; as few as do no harm if it is left open.
+    pub linked: Option<f32>,
     /// The share of calibration queries that may be taken for none of the classes.
     pub reject: f32,
     /// Whether to build an index even where scoring all rows is cheaper: to compare methods that need one.
@@ -87,6 +106,7 @@ impl Default for Targets {
             work: 0.04,
             cap: 0.16,
             bits: Bits::default(),
+            linked: None,
             reject: 0.01,
             always_index: false,
             seed: 1,

@@ -192,8 +192,8 @@ fn links_are_other_rows_each_once() {
     let hierarchy = Hierarchy::build(&metric.all(&rows), 8, 8, 2);
     let near = links::nearest(&rows, &metric, &hierarchy, 6);
     let together = links::high_together(&rows, &queries, &links::top_rows(&rows, &queries), 6);
-    for together in [None, Some(&together[..])] {
-        let links = links::links(&hierarchy.order, together, &near, 6);
+    for together in [None, Some(&together.lists[..])] {
+        let links = links::links(&hierarchy.order, together, &near, None, 6).list;
         assert_eq!(links.len(), 200 * 6);
         for (row, links) in links.chunks(6).enumerate() {
             let mut sorted = links.to_vec();
@@ -216,8 +216,39 @@ fn the_nearest_row_is_linked() {
     let metric = Metric::new(None, 0.0);
     let hierarchy = Hierarchy::build(&metric.all(&rows), 8, 8, 2);
     let near = links::nearest(&rows, &metric, &hierarchy, 3);
-    let links = links::links(&hierarchy.order, None, &near, 3);
+    let links = links::links(&hierarchy.order, None, &near, None, 3).list;
     let place = |point: u32| hierarchy.order.iter().position(|&p| p == point).expect("a row");
     assert_eq!(links[place(3) * 3] as usize, place(50));
     assert_eq!(links[place(50) * 3] as usize, place(3));
+}
+
+#[test]
+fn links_are_at_the_rows_that_queries_reach_most() {
+    let (weights, biases, queries) = layer(900, 8, 600);
+    let plans = vec![Plan { branching: 8, leaf: 8, links: 3, ..Plan::TAUGHT }];
+    let linked = |linked: Option<f32>| {
+        let targets =
+            Targets { work: 0.2, cap: 0.2, linked, always_index: true, plans: plans.clone(), ..Targets::default() };
+        build(&weights, &biases, Some(&queries), &targets, &mut |_| {}).expect("a model")
+    };
+    let file = linked(Some(0.25)).model;
+    let model = file.model();
+    let links = model.links().expect("links");
+    assert_eq!((links.per_row(), links.rows()), (3, 225));
+    // The best class of nearly every query has some: those that it has not are the best of no other.
+    let best = |query: &[f32]| {
+        let query = crate::QueryBuffer::<8>::new(&model, query).expect("a query");
+        let class = crate::exact::<1>(&model, &query).expect("an answer").top[0].class;
+        model.row_of_class(class as usize).expect("a row")
+    };
+    let taught = queries.iter().take(queries.rows() * 8 / 10);
+    let with_links = taught.clone().filter(|query| !links.of(best(query)).is_empty()).count();
+    assert!(with_links * 100 > 98 * taught.count(), "{with_links}");
+    let everywhere = linked(Some(1.0));
+    assert_eq!(everywhere.model.model().links().map(|links| links.rows()), Some(900));
+    // Left open, as few as do no harm.
+    let chosen = linked(None);
+    let (few, all) = (chosen.index.expect("an index"), everywhere.index.expect("an index"));
+    assert!(few.plan.links == 0 || few.plan.linked <= 1.0);
+    assert!(few.expected.cost() <= 1.02 * all.expected.cost(), "{few:?} {all:?}");
 }

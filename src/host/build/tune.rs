@@ -93,16 +93,24 @@ const UNSEEN_FEW: f32 = 20.0;
 /// What half the work weighs against all of it.
 const HALF_WEIGHT: f32 = 0.3;
 
+fn cost(error: f32, recall: f32) -> f32 {
+    error + MISS * (1.0 - recall)
+}
+
 impl TrialResult {
     /// What is minimised.
     pub fn cost(&self) -> f32 {
-        let cost = |error: f32, recall: f32| error + MISS * (1.0 - recall);
-        let all = cost(self.error, self.recall);
+        let all = self.cost_of_all();
         self.unseen.map_or(all, |unseen| {
             let count = unseen.queries as f32;
             let weight = UNSEEN_SHARE * count / (count + UNSEEN_FEW);
             all + weight * (cost(unseen.error, unseen.recall) - all)
         })
+    }
+
+    /// The same without more weight for classes that were not taught.
+    pub(super) fn cost_of_all(&self) -> f32 {
+        cost(self.error, self.recall)
     }
 }
 
@@ -181,6 +189,30 @@ impl<'a> Judge<'a> {
             trials.extend(self.try_work(&asked, index.least_cap(), self.targets.work, expand, STEPS)?);
         }
         Ok(trials)
+    }
+
+    /// Another index over the same tree with a budget that is known; `truths` are kept from one call to the next.
+    pub fn try_again(
+        &self,
+        index: &Index<'_>,
+        plan: &Plan,
+        budget: Budget,
+        truths: &mut Option<Vec<Truth>>,
+    ) -> Result<Trial, BuildError> {
+        let file = index.draft(draft())?;
+        let known = match truths.take() {
+            Some(truths) => truths,
+            None => measure::truths(&file.model(), self.queries)?,
+        };
+        let asked = Asked { model: file.model(), truths: known, plan };
+        let trial = self.try_budget(&asked, budget)?;
+        *truths = Some(asked.truths);
+        Ok(trial)
+    }
+
+    /// Whether a trial keeps to the work that was asked for.
+    pub fn keeps_to_work(&self, trial: &Trial) -> bool {
+        trial.result.work <= self.targets.work
     }
 
     /// A search to a cap of this much work, and one that stops earlier and goes on longer, for the same mean work.

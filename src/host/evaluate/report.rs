@@ -65,8 +65,10 @@ pub struct ModelSummary {
     pub bits: u32,
     /// Nodes of the tree; zero without one.
     pub nodes: usize,
-    /// Links of a row.
+    /// Links of a row that has any.
     pub links: usize,
+    /// The rows that have links.
+    pub linked: usize,
     /// The hard cap on row-equivalents that the estimators were given.
     pub cap: u32,
     /// The share of far mass at which a search stops early.
@@ -90,6 +92,7 @@ impl ModelSummary {
             bits: model.bits().count(),
             nodes: model.tree().map_or(0, |tree| tree.len()),
             links: model.links().map_or(0, |links| links.per_row()),
+            linked: model.links().map_or(0, |links| links.rows()),
             cap: budget.map_or(model.classes() as u32, |budget| budget.cap),
             epsilon: budget.map_or(0.0, |budget| budget.epsilon),
             expand: budget.map_or(0, |budget| budget.expand),

@@ -67,6 +67,9 @@ impl Rows for FloatLayer<'_> {
     }
 }
 
+/// The bias of a class that is masked: finite, so that sums over none but such are as well.
+const MASKED: f32 = -2000.0;
+
 /// The rows of a model file, as floats. Queries have to be [`quantised`].
 #[derive(Clone, Copy, Debug)]
 pub struct QuantisedLayer<'a>(pub &'a Model<'a>);
@@ -81,7 +84,8 @@ impl Rows for QuantisedLayer<'_> {
         for row in first..first + count {
             let step = model.row_scale(row);
             weights.extend(model.rows().weights(row).take(model.dim()).map(|v| f32::from(v) * step));
-            biases.push(model.rows().bias(row).to_nats());
+            let bias = model.rows().bias(row).to_nats();
+            biases.push(if model.rows().is_masked(row) { MASKED } else { bias });
         }
     }
 

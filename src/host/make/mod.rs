@@ -3,6 +3,7 @@
 
 mod course;
 mod error;
+mod flash;
 mod request;
 
 pub use error::MakeError;
@@ -10,11 +11,10 @@ pub use request::{Knobs, Request};
 
 use course::Course;
 
-use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build};
+use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build, indices};
 use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
 use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
-use crate::rows::Indices;
 
 /// With fewer queries than this there is nothing to put aside.
 const FEW: usize = 80;
@@ -146,7 +146,7 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
         report.model.temperature = temperature;
     }
     let Built { model, index, .. } = built;
-    let model = finish(model, temperature, request.names, report.as_ref())?;
+    let model = finish(model, temperature, request, report.as_ref())?;
     Ok(Made { model, index, report, temperature })
 }
 
@@ -218,77 +218,6 @@ impl Maker<'_> {
         Ok(build(self.weights, self.biases, self.queries, targets, progress)?)
     }
 
-    /// Bytes that no choice can save: rows, scales, biases, their order, and names.
-    fn fixed_bytes(&self) -> usize {
-        let (n, index) = (self.weights.rows(), if Indices::are_short(self.weights.rows()) { 2 } else { 4 });
-        let names = self.request.names.map_or(0, |names| Names::encode(names).len());
-        n * (self.request.targets.bits.row_bytes(self.weights.cols()) + 4 + 2 * index) + names
-    }
-
-    /// The size of the finished file.
-    fn size(&self, built: &Built) -> Result<usize, MakeError> {
-        let empty = Measured::default();
-        let mut file = FileWriter::reopen(&built.model).map_err(BuildError::File)?;
-        file.optional(Section::Measured, &empty.to_words());
-        if let Some(names) = self.request.names {
-            file.optional(Section::Names, &Names::encode(names));
-        }
-        Ok(file.finish().map_err(BuildError::File)?.len())
-    }
-
-    /// Fewer links and larger leaves, until it fits: the largest that is expected to fit comes first.
-    fn smaller(
-        &self,
-        built: Built,
-        targets: &Targets,
-        limit: usize,
-        course: &mut Course,
-        progress: &mut dyn FnMut(Step),
-    ) -> Result<Built, MakeError> {
-        let size = self.size(&built)?;
-        let plan = match &built.index {
-            Ok(chosen) if size > limit => chosen.plan,
-            _ => return Ok(built),
-        };
-        let model = built.model.model();
-        let links =
-            model.sections().filter(|&(kind, _)| kind == Section::Links.kind()).map(|(_, len)| len).sum::<usize>();
-        let nodes = size.saturating_sub(self.fixed_bytes() + links);
-        let expected = |step: &Plan| {
-            let link_share = step.links as f64 / plan.links.max(1) as f64;
-            let node_share = plan.leaf as f64 / step.leaf as f64;
-            self.fixed_bytes() + (links as f64 * link_share + nodes as f64 * node_share) as usize
-        };
-        let mut steps = Vec::new();
-        for factor in [1, 2, 4, 8] {
-            for links in [plan.links, plan.links / 2, plan.links / 4, 0] {
-                let step = Plan { links, leaf: plan.leaf * factor, ..plan };
-                if step != plan && !steps.contains(&step) {
-                    steps.push(step);
-                }
-            }
-        }
-        steps.sort_by_key(|step| core::cmp::Reverse(expected(step)));
-        let mut least = size;
-        let last = steps.len().saturating_sub(1);
-        for (i, step) in steps.into_iter().enumerate() {
-            // Leaves are not filled evenly: what is a twentieth too large may still fit.
-            if expected(&step) > limit + limit / 20 && i < last {
-                continue;
-            }
-            let targets = Targets { plans: vec![step], ..targets.clone() };
-            course.one_more();
-            let built =
-                self.build(&targets, &mut |stage| progress(course.stage(stage, |task| Doing::Smaller(step, task))))?;
-            let size = self.size(&built)?;
-            if size <= limit {
-                return Ok(built);
-            }
-            least = least.min(size);
-        }
-        Err(MakeError::Flash { limit, least, rows: self.fixed_bytes() })
-    }
-
     /// Bisects the works for the least one that keeps to the limit on the error.
     fn least_work(
         &self,
@@ -344,20 +273,23 @@ impl Maker<'_> {
 fn finish(
     model: ModelBuf,
     temperature: f32,
-    names: Option<&[String]>,
+    request: &Request<'_>,
     report: Option<&Report>,
 ) -> Result<ModelBuf, MakeError> {
-    if temperature == 1.0 && names.is_none() && report.is_none() {
+    if temperature == 1.0 && request.names.is_none() && !request.lookup && report.is_none() {
         return Ok(model);
     }
     let settings = model.model().settings().copied();
     let mut file = FileWriter::reopen(&model).map_err(BuildError::File)?;
+    if request.lookup {
+        add_lookup(&mut file, &model);
+    }
     // A large model is not held more often than it has to be.
     drop(model);
     if let Some(settings) = settings {
         file.required(Section::Settings, &Settings { temperature, ..settings }.to_words());
     }
-    if let Some(names) = names {
+    if let Some(names) = request.names {
         file.optional(Section::Names, &Names::encode(names));
     }
     if let Some((report, found)) = report.and_then(|report| Some((report, report.of("moments")?))) {
@@ -374,4 +306,14 @@ fn finish(
         file.optional(Section::Measured, &measured.to_words());
     }
     Ok(file.into_model().map_err(BuildError::File)?)
+}
+
+/// The row of each class, where that is not the class itself.
+fn add_lookup(file: &mut FileWriter, model: &ModelBuf) {
+    let model = model.model();
+    if model.has(Section::ClassOfRow) {
+        let mut row_of_class = vec![0; model.classes()];
+        (0..model.classes()).for_each(|row| row_of_class[model.class_of_row(row)] = row as u32);
+        indices(file, Section::RowOfClass, &row_of_class, model.classes());
+    }
 }

@@ -39,6 +39,8 @@ pub struct Request<'a> {
     pub max_error: Option<f32>,
     /// The most bytes that the file may have.
     pub flash: Option<usize>,
+    /// Whether the file has the row of each class, for those who ask for the scores of given classes.
+    pub lookup: bool,
 }
 
 impl<'a> Request<'a> {
@@ -63,6 +65,7 @@ impl<'a> Request<'a> {
             knobs: Knobs::default(),
             max_error: None,
             flash: None,
+            lookup: false,
         }
     }
 }

@@ -64,8 +64,15 @@ fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::model::ModelBuf {
     let squares = |row: &Vec<i8>| row.iter().map(|&w| u32::from(w.unsigned_abs()).pow(2)).sum::<u32>();
     let largest_row = rows.iter().map(squares).max().expect("rows");
     let max_norm = (f64::from(largest_row).sqrt() * f64::from(scale_exponent).exp2()) as f32;
-    let mut file =
-        FileWriter::new(Sizes { classes: rows.len(), dim, scale_exponent, max_norm, largest_row, bits: Bits::Eight });
+    let mut file = FileWriter::new(Sizes {
+        classes: rows.len(),
+        dim,
+        scale_exponent,
+        bias_shift: 0,
+        max_norm,
+        largest_row,
+        bits: Bits::Eight,
+    });
     let pairs = rows.iter().flat_map(|row| {
         let mut row = row.clone();
         row.resize(dim.next_multiple_of(4), 0);
@@ -73,7 +80,7 @@ fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::model::ModelBuf {
     });
     file.required(Section::Rows, &pairs.collect::<Vec<_>>());
     file.required(Section::RowScales, &vec![1u16; rows.len()]);
-    file.required(Section::Biases, &vec![0i32; rows.len()]);
+    file.required(Section::Biases, &vec![0i16; rows.len()]);
     file.into_model().expect("a valid model")
 }
 
@@ -89,7 +96,8 @@ fn model_of_four_bits(rows: &[(Vec<i8>, Vec<i8>)], scale_exponent: i32) -> crate
     let largest = rows.iter().map(squares).max().expect("rows");
     let max_norm = (f64::from(largest).sqrt() * f64::from(scale_exponent).exp2()) as f32;
     let largest_row = largest.max(four_bit::least_largest_row(stride));
-    let sizes = Sizes { classes: rows.len(), dim, scale_exponent, max_norm, largest_row, bits: Bits::Four };
+    let sizes =
+        Sizes { classes: rows.len(), dim, scale_exponent, bias_shift: 0, max_norm, largest_row, bits: Bits::Four };
     let stored = rows.iter().flat_map(|(numbers, scales)| {
         let mut numbers = numbers.clone();
         numbers.resize(stride, 0);
@@ -99,7 +107,7 @@ fn model_of_four_bits(rows: &[(Vec<i8>, Vec<i8>)], scale_exponent: i32) -> crate
     });
     let mut file = FileWriter::new(sizes);
     file.required(Section::Rows, &stored.collect::<Vec<i16>>());
-    file.required(Section::Biases, &vec![0i32; rows.len()]);
+    file.required(Section::Biases, &vec![0i16; rows.len()]);
     file.into_model().expect("a valid model")
 }
 
