@@ -59,7 +59,7 @@ fn four_bits(random: &mut Pcg32) -> Result<(usize, u32), &'static str> {
             let mut query = Aligned([0_i16; MAX_STRIDE]);
             let (rows, query) = (&mut rows.0[..ROWS * len], &mut query.0[..stride]);
             rows.iter_mut().for_each(|bits| *bits = random.next_u32() as i16);
-            query.iter_mut().for_each(|value| *value = value_of(case, random.next_u32()));
+            (0..stride).for_each(|column| query[query_slot(column, stride)] = value_of(case, random.next_u32()));
             let mut dots = [0; ROWS];
             four_bit::dots(rows, None, query, &mut dots);
             let mut others = [0; ROWS];

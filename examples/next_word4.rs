@@ -1,7 +1,6 @@
-//! The next words with 4-bit rows: the model of the example `next_word`, the words and all of the firmware in 512 KiB of
-//! flash.
+//! The next words with 4-bit rows: the layer of the example `next_word`, its words and all of the firmware in a small part.
 //!
-//! `./ci.sh qemu` links it with a memory layout of that size.
+//! `./ci.sh qemu` links it with the memory layout of that part (`SMALL_PART`).
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
