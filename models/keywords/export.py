@@ -115,7 +115,7 @@ def main():
 
     files = sorted(path for path in (options.data / "features").glob("*.npz") if ".part" not in path.name)
     training = [path for path in files if not path.stem.startswith(UNHEARD)]
-    bank = Bank(training, words, ("plain", "changed"))
+    bank = Bank(training, words)
     usable, held_out = split(bank)
     rng = np.random.default_rng(7)
     augment = Augment(bank, rng)
