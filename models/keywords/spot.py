@@ -80,6 +80,34 @@ def heard(zhat, files, threshold):
     return found
 
 
+def draw(path, rows, chosen):
+    """The rejection curve: what is missed and what passes, over thresholds."""
+    left, top, width, height = 60, 40, 420, 240
+    lines = (("words missed or taken for another", "false_reject", "#1f5fa8"), ("outside words that pass", "outside_words", "#c8501e"),
+             ("noises and tones that pass", "noises", "#6b6b6b"))
+
+    def at(threshold, share):
+        return f"{left + width * threshold:.1f},{top + height * (1 - share):.1f}"
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 20}" height="{top + height + 110}" font-family="sans-serif" font-size="13">',
+           '<rect width="100%" height="100%" fill="white"/>',
+           f'<text x="{left}" y="24" font-size="15">Rejection by the threshold, test part, as the device hears it</text>']
+    for k in range(0, 11, 2):
+        x, y = at(k / 10, 0).split(",")
+        out.append(f'<text x="{x}" y="{float(y) + 18}" text-anchor="middle">{k / 10:.1f}</text>')
+        x, y = at(0, k / 10).split(",")
+        out.append(f'<path d="M{x},{y}h{width}" stroke="#dddddd"/><text x="{left - 6}" y="{float(y) + 4}" text-anchor="end">{10 * k} %</text>')
+    out.append(f'<path d="M{at(chosen, 0)}v-{height}" stroke="#999999" stroke-dasharray="4 3"/>')
+    out.append(f'<text x="{left + width / 2}" y="{top + height + 38}" text-anchor="middle">threshold of p (dashed: the stored one)</text>')
+    for k, (name, key, colour) in enumerate(lines):
+        points = [at(row["threshold"], row[key]) for row in rows]
+        out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        out += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in (point.split(",") for point in points)]
+        y = top + height + 58 + 17 * k
+        out.append(f'<path d="M{left},{y - 4}h24" stroke="{colour}" stroke-width="2"/><text x="{left + 32}" y="{y}">{name}</text>')
+    path.write_text("\n".join(out + ["</svg>"]) + "\n")
+
+
 def rates(zhat, made, threshold):
     row = {"threshold": threshold}
     words, labels = made["words"]
@@ -117,6 +145,7 @@ def main():
           f"events, {chosen['false_reject']:.4f} of words are missed")
     if options.dry:
         return
+    draw(HERE / "rejection.svg", curves["test"], chosen["threshold"])
     path = HERE / "thresholds.json"
     stored = json.loads(path.read_text())
     stored |= {"threshold": chosen["threshold"], "false_accept": chosen["outside_words"], "false_reject": chosen["false_reject"],

@@ -7,7 +7,7 @@ of the class "other": words outside of the vocabulary, sounds that are no words,
 
 Threads work side by side, each on its own copy of the weights, and hand their gradients to one optimiser: none waits for another, so a
 busy machine slows training down but does not stall it. The rate falls with the share that is done, of the examples or of the minutes,
-whichever is larger. What is kept is a moving average of the weights, its batch normalisation estimated anew at the end.
+whichever is larger. What is kept is a moving average of the weights and of the statistics of batch normalisation.
 
 DATA/checkpoint.pt is written every few minutes and at the end; started again, training goes on from there. Seeds are fixed; the order
 in which gradients of the threads arrive is not.
@@ -33,9 +33,10 @@ from model import STRIDE, Spotter
 from noises import coloured
 
 UNHEARD = ("pico", "asterisk", "noises_dev", "noises_test")
-# How often a file of a voice is drawn; voices made from recordings of people count more than formant synthesis.
-WEIGHTS = (("espeak", 0.6), ("mbrola_mb-us", 0.8), ("mbrola_mb-en1", 0.8), ("mbrola", 0.45), ("flite_kal", 0.5), ("flite", 1.4),
-           ("festival", 1.0), ("rhvoice", 2.4), ("", 1.0))
+# How often a file of a voice is drawn, and how often in the last part of training; voices made from recordings of people who speak
+# their own language count more than formant synthesis and than English by diphones of other languages.
+WEIGHTS = (("espeak", 0.6, 0.4), ("mbrola_mb-us", 0.8, 0.8), ("mbrola_mb-en1", 0.8, 0.8), ("mbrola", 0.45, 0.15), ("flite_kal", 0.5, 0.5),
+           ("flite", 1.4, 1.4), ("festival", 1.0, 1.0), ("rhvoice", 2.4, 2.4), ("", 1.0, 1.0))
 SHARE_OUTSIDE, SHARE_NOISES, SHARE_PARTIAL = 0.04, 0.015, 0.015
 LEAD, TAIL = 20, 30  # most frames before the word and after it
 NOISE_FRAMES = 800
@@ -50,20 +51,20 @@ class Bank:
         for path in files:
             stored = np.load(path)
             spoken = stored["words"]
-            weight = next(value for name, value in WEIGHTS if path.stem.startswith(name))
+            weight, late = next(values for name, *values in WEIGHTS if path.stem.startswith(name))
             kind = np.where(spoken < words.count, WORD, np.where(spoken < len(words.all), OUTSIDE, NOISE))
             versions = [version for version in ("plain", "changed") if version in stored]
             for version in versions:
                 pieces.append(torch.from_numpy(stored[version]))
                 offsets = stored[version + "_offsets"]
-                columns.append((offsets[:-1] + at, np.diff(offsets), np.minimum(spoken, words.count), kind, np.full(len(spoken), weight / len(versions)),
+                columns.append((offsets[:-1] + at, np.diff(offsets), np.minimum(spoken, words.count), kind, np.full(len(spoken), weight / len(versions)), np.full(len(spoken), late / len(versions)),
                                 np.arange(len(spoken)) + utterances, np.full(len(spoken), version == "plain"), spoken,
                                 np.full(len(spoken), zlib.crc32(path.stem.encode()))))
                 at += len(pieces[-1])
             utterances += len(spoken)
         pieces.append(torch.zeros(1, BANDS, dtype=torch.float16))  # may be read, with weight 0, after the last frame
         self.frames = torch.cat(pieces)
-        (self.start, self.length, self.label, self.kind, self.weight, self.utterance, self.plain, self.word,
+        (self.start, self.length, self.label, self.kind, self.weight, self.late, self.utterance, self.plain, self.word,
          self.file) = map(np.concatenate, zip(*columns))
 
     def __len__(self):
@@ -90,6 +91,7 @@ class Augment:
 
     def __init__(self, bank, rng, strength=1.0):
         self.rng, self.strength = rng, strength
+        self.rare = 1.0  # how often noise, telephones and masks come, of the usual
         self.warps = torch.stack([band_warp(warp) for warp in np.exp(np.linspace(-0.14, 0.14, 15) * strength)])
         noises = [coloured(rng, 160 * NOISE_FRAMES + 400) for _ in range(40)]
         self.noise = torch.stack([energies(noise)[:NOISE_FRAMES] for noise in noises] + [self.babble(bank) for _ in range(24)])
@@ -136,28 +138,28 @@ class Augment:
         equaliser = (torch.randn(count, 3) * torch.tensor([0.7, 0.5, 0.35]) * self.strength) @ self.waves
         equaliser *= self.chosen(0.6 * self.strength, count, 1)
         gain = equaliser.exp()
-        low_pass = torch.from_numpy(np.where(self.rng.random(count) < 0.1, self.rng.integers(27, BANDS, count), 99))[:, None]
+        low_pass = torch.from_numpy(np.where(self.rng.random(count) < 0.1 * self.rare, self.rng.integers(27, BANDS, count), 99))[:, None]
         gain = gain * torch.where(torch.arange(BANDS)[None] >= low_pass, 1e-4, 1.0)
         telephone = torch.ones(BANDS)
         telephone[:4] = telephone[28:] = 1e-4
-        gain = torch.where(self.chosen(0.08, count, 1) > 0, gain * telephone, gain)
+        gain = torch.where(self.chosen(0.08 * self.rare, count, 1) > 0, gain * telephone, gain)
         speech *= gain[:, None]
-        wet = self.rng.random(count) < 0.25
+        wet = self.rng.random(count) < 0.25 * self.rare
         if wet.any():
             wet = torch.from_numpy(np.flatnonzero(wet))
             decay = self.uniform(0.6, 0.92, len(wet))[:, None, None]
             later = torch.arange(frames)[:, None] - torch.arange(frames)[None]
             tail = torch.where(later > 0, decay ** later.clamp(min=0), 0.0) * self.uniform(0.02, 0.25, len(wet))[:, None, None]
             speech[wet] += torch.bmm(tail, speech[wet])
-        ratio = 10 ** (-self.uniform(3, 45, count) / 10) * self.chosen(0.7, count) + 10 ** (-self.uniform(45, 75, count) / 10)
+        ratio = 10 ** (-self.uniform(3, 45, count) / 10) * self.chosen(0.7 * self.rare, count) + 10 ** (-self.uniform(45, 75, count) / 10)
         noise_gain = (torch.randn(count, 3) * torch.tensor([0.4, 0.3, 0.2])) @ self.waves
         speech += noise * (noise_gain.exp() * (mean * ratio)[:, None])[:, None]
         level = 10 ** (self.uniform(-2.6, 0.5, count))[:, None, None]
         features = normalised(torch.log(speech.mul_(level).add_(FLOOR)))
         band, time_ = torch.arange(BANDS)[None], torch.arange(frames)[None]
-        at, wide = self.rng.integers(0, BANDS, (count, 1)), self.rng.integers(0, 6, (count, 1))
+        at, wide = self.rng.integers(0, BANDS, (count, 1)), self.rng.integers(0, 6, (count, 1)) * (self.rng.random((count, 1)) < self.rare)
         features *= ~((band >= torch.from_numpy(at)) & (band < torch.from_numpy(at + wide)))[:, None]
-        at, wide = self.rng.integers(0, frames, (count, 1)), self.rng.integers(0, 10, (count, 1))
+        at, wide = self.rng.integers(0, frames, (count, 1)), self.rng.integers(0, 10, (count, 1)) * (self.rng.random((count, 1)) < self.rare)
         features *= ~((time_ >= torch.from_numpy(at)) & (time_ < torch.from_numpy(at + wide)))[..., None]
         return features
 
@@ -165,11 +167,11 @@ class Augment:
 class Draw:
     """Endless batches: examples drawn by weight, those of similar length together."""
 
-    def __init__(self, bank, usable, words, rng, size, batches=24):
+    def __init__(self, bank, usable, words, rng, size, batches=24, late=False):
         self.bank, self.words, self.rng, self.size, self.batches = bank, words, rng, size, batches
         shares = ((WORD, 1 - SHARE_OUTSIDE - SHARE_NOISES), (OUTSIDE, SHARE_OUTSIDE), (NOISE, SHARE_NOISES))
         self.groups = [(usable[bank.kind[usable] == kind], share) for kind, share in shares]
-        self.summed = [np.cumsum(bank.weight[members]) for members, _ in self.groups]
+        self.summed = [np.cumsum((bank.late if late else bank.weight)[members]) for members, _ in self.groups]
 
     def __iter__(self):
         while True:
@@ -210,6 +212,44 @@ def accuracy(net, augment, bank, picked):
     return first / len(picked), five / len(picked)
 
 
+class Clusters:
+    """Rows of the output layer in clusters, so that the mean of a cluster tells whether the class is in it.
+
+    That is what a search through the layer lives on. At two sizes, k-means as the rows move; the loss is that of a classifier whose
+    classes are the clusters, whose rows are the means of theirs.
+    """
+
+    COUNTS = (40, 320)
+
+    def __init__(self, rows, seed):
+        rng = np.random.default_rng(seed)
+        self.groups = []
+        for count in self.COUNTS:
+            means = rows[torch.from_numpy(rng.permutation(len(rows))[:count])]
+            for _ in range(12):
+                group = torch.cdist(rows, means).argmin(1)
+                means = self.means(rows, group, count)
+            self.groups.append(group)
+
+    @staticmethod
+    def means(rows, group, count):
+        size = torch.bincount(group, minlength=count).clamp(min=1)[:, None]
+        return torch.zeros(count, rows.shape[1]).index_add(0, group, rows) / size
+
+    def follow(self, rows):
+        """Rows have moved: each goes to the nearest mean."""
+        self.groups = [torch.cdist(rows, self.means(rows, group, count)).argmin(1) for group, count in zip(self.groups, self.COUNTS)]
+
+    def loss(self, queries, output, label):
+        total = 0.0
+        for group, count in zip(self.groups, self.COUNTS):
+            size = torch.bincount(group, minlength=count)
+            means = self.means(torch.cat([output.weight, output.bias[:, None]], 1), group, count)
+            scores = queries @ means[:, :-1].T + means[:, -1] + (size + 1e-6).log()
+            total = total + F.cross_entropy(scores, group[label])
+        return total
+
+
 class Training:
     """The weights, their moving average and the optimiser, which the threads share."""
 
@@ -226,10 +266,11 @@ class Training:
         if self.path.exists():
             state = torch.load(self.path, weights_only=False)
             self.net.load_state_dict(state["running"])
-            self.average.load_state_dict(state["average"])
+            self.average.load_state_dict(state["net"])
             self.optimiser.load_state_dict(state["optimiser"])
             self.step, self.examples, self.before = state["step"], state["examples"], state["spent"]
             print(f"goes on after {self.before / 60:.1f} minutes", flush=True)
+        self.clusters = None
 
     def spent(self):
         return self.before + time.time() - self.started
@@ -238,10 +279,10 @@ class Training:
         """The share of the training that is over."""
         return max(self.examples / self.options.examples, self.spent() / (60 * self.options.minutes))
 
-    def save(self, final=None):
+    def save(self, final=False):
         with self.lock:
-            torch.save(dict(net=(final or self.average).state_dict(), final=final is not None, running=self.net.state_dict(),
-                            average=self.average.state_dict(), optimiser=self.optimiser.state_dict(), spent=self.spent(),
+            torch.save(dict(net=self.average.state_dict(), final=final, running=self.net.state_dict(),
+                            optimiser=self.optimiser.state_dict(), spent=self.spent(),
                             step=self.step, examples=self.examples), self.path.with_suffix(".part"))
         self.path.with_suffix(".part").rename(self.path)
 
@@ -265,6 +306,11 @@ class Training:
                     own.lerp_(given, 1 - keep)
             for own, given in zip(net.parameters(), self.net.parameters()):
                 own.copy_(given)
+            if self.step >= self.options.free and self.options.clusters:
+                if self.clusters is None:
+                    self.clusters = Clusters(self.average.output.weight, self.options.seed)
+                elif self.step % 500 == 0:
+                    self.clusters.follow(self.average.output.weight)
             keep = min(0.98, 1 - 1 / (self.step + 1))
             self.loss = keep * self.loss + (1 - keep) * loss
             self.hit = keep * self.hit + (1 - keep) * hit
@@ -277,28 +323,19 @@ class Training:
         with self.lock:
             net = copy.deepcopy(self.net).train()
         parameters = list(net.parameters())
-        for picked, lead, speed, frames, last, label in Draw(self.bank, self.usable, self.words, rng, self.options.batch):
-            if self.done() >= 1:
-                return
-            scores = net(augment.batch(self.bank, picked, lead, speed, frames), last)
+        draws = [Draw(self.bank, self.usable, self.words, rng, self.options.batch, late=late) for late in (False, True)]
+        draws = [iter(draw) for draw in draws]
+        while self.done() < 1:
+            late = self.done() >= self.options.late
+            augment.rare = 0.6 if late else 1.0
+            picked, lead, speed, frames, last, label = next(draws[late])
+            queries = net.encoder(augment.batch(self.bank, picked, lead, speed, frames), last)
+            scores = net.output(queries)
             loss = F.cross_entropy(scores, label, label_smoothing=self.options.smoothing)
-            gradients = torch.autograd.grad(loss, parameters)
+            total = loss + self.options.clusters * self.clusters.loss(queries, net.output, label) if self.clusters else loss
+            gradients = torch.autograd.grad(total, parameters)
             hit = (scores.detach().argmax(1) == label).float().mean().item()
             self.take(net, gradients, loss.item(), hit, len(picked))
-
-    def with_statistics(self, batches=150):
-        """The average with the means and variances of its own activations."""
-        net = copy.deepcopy(self.average).train()
-        for module in net.modules():
-            if isinstance(module, torch.nn.BatchNorm1d):
-                module.reset_running_stats()
-                module.momentum = None  # a plain mean over all batches
-        rng = np.random.default_rng(self.options.seed + 99)
-        augment = Augment(self.bank, rng, self.options.strength)
-        with torch.no_grad():
-            for picked, lead, speed, frames, last, _ in itertools.islice(Draw(self.bank, self.usable, self.words, rng, self.options.batch), batches):
-                net(augment.batch(self.bank, picked, lead, speed, frames), last)
-        return net
 
 
 def main():
@@ -311,6 +348,9 @@ def main():
     options.add_argument("--decay", type=float, default=0.02)
     options.add_argument("--smoothing", type=float, default=0.02, help="of labels")
     options.add_argument("--average", type=float, default=0.999, help="of the weights: how much of it is kept at each step")
+    options.add_argument("--late", type=float, default=0.7, help="the share after which voices are weighted otherwise, and distorted less often")
+    options.add_argument("--clusters", type=float, default=0.4, help="how much the clusters of rows count")
+    options.add_argument("--free", type=int, default=6000, help="steps before rows have clusters")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--every", type=float, default=4, help="minutes between two lines of progress")
     options.add_argument("--checkpoint", default="checkpoint.pt")
@@ -360,9 +400,8 @@ def main():
                 net = copy.deepcopy(training.average)
             report(net)
             last = time.time()
-    net = training.with_statistics()
-    training.save(net)
-    report(net)
+    training.save(final=True)
+    report(training.average)
 
 
 if __name__ == "__main__":
