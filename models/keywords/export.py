@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Write the trained encoder as the device reads it, the output layer, and queries for building and judging the model file.
 
-Everything goes to OUT (DATA/export by default) except for encoder.bin, which goes beside this file. All queries are embeddings of the
+Everything goes to OUT (DATA/export by default) except for encoder.bin and reference/, which go beside this file. All queries are embeddings of the
 quantised encoder, from sound as a device would hear it: a background far below the word, a segment that begins a little before it.
 
   weights.npy, bias.npy, names.txt           the output layer; "<other>" is the last class
-  calibration.npy, calibration_labels.npy    known voices, augmented: ends of words, moments within words, noises
+  calibration.npy, calibration_labels.npy    strangers, as far as there are any: known voices, strongly augmented, at ends of words and at
+                                             moments within, noises; and the unheard engine's words of pico_dev
   pico_dev*.npy, queries.npy + labels.npy    the unheard engine, half of the words each; asterisk*.npy; known*.npy (kept out)
   outside_dev.npy, outside_test.npy          words outside of the vocabulary, by the unheard engine
   noises_dev.npy, noises_test.npy            sounds that are no words
   NAME_decisions.npy                         of each of these: 3 x sounds x 128, the decisions that the device averages; NAME.npy is the second
-  reference/K_samples.npy ...                three clips with log-mel energies, features and the last embedding, for tests
+  reference/K_samples.npy ...                three clips with log-mel energies and the last embedding, for tests
 """
 import pathlib
 
@@ -25,6 +26,7 @@ from noises import coloured
 from train import UNHEARD, WORD, Augment, Bank, Draw, split
 
 AFTER = 20  # quiet frames that end a segment
+CALIBRATION = 9000  # queries of known voices
 BACKGROUND = 0.001  # of full scale, root mean square: 60 dB below it
 
 
@@ -36,21 +38,22 @@ def in_background(rng, sound, lead, tail):
 
 
 def embeddings(quantised, encoder, features, last):
-    """Embeddings of examples of different lengths at their steps `last`, by the device's arithmetic and by float."""
-    order = np.argsort(last)
-    integer = np.empty((len(last), 128), np.float32)
-    real = np.empty_like(integer)
+    """Embeddings of examples of different lengths at their steps `last` (decisions x examples), by the device's arithmetic; and those of
+    the second decision by float."""
+    order = np.argsort(last[-1])
+    integer = np.empty((*last.shape, 128), np.float32)
+    real = np.empty((last.shape[1], 128), np.float32)
     for a in range(0, len(order), 128):
         some = order[a : a + 128]
-        frames = (int(last[some].max()) + 1) * STRIDE
+        frames = (int(last[:, some].max()) + 1) * STRIDE
         x = torch.zeros(len(some), frames, 40)
         for row, number in enumerate(some):
             piece = features[number][:frames]
             x[row, : len(piece)] = piece
-        ends = torch.from_numpy(last[some])
-        integer[some] = quantised(x)[torch.arange(len(some)), ends].numpy()
+        ends = torch.from_numpy(last[:, some])
+        integer[:, some] = quantised(x)[torch.arange(len(some))[None], ends].numpy()
         with torch.no_grad():
-            real[some] = encoder(x, ends).numpy()
+            real[some] = encoder(x, ends[1]).numpy()
     return integer, real
 
 
@@ -64,17 +67,16 @@ def heard(quantised, encoder, sounds, seed):
         x = normalised(log_mel(in_background(rng, sound, lead, AFTER)))
         features.append(x)
         last.append([(len(x) - before) // STRIDE - 1 for before in (AFTER - late, AFTER - 10 - late, 0)])
-    last = np.array(last)
-    found = [embeddings(quantised, encoder, features, last[:, k]) for k in range(3)]
-    return np.stack([integer for integer, _ in found]), found[1][1]
+    return embeddings(quantised, encoder, features, np.array(last).T)
 
 
 def calibration(quantised, bank, members, augment, words, rng, count):
-    """Queries as the classifier sees them: of segments at their end, and at any moment of a segment."""
+    """Queries as the classifier sees them: of segments at their end, and at any moment of a segment. Augmentation is as strong as in
+    training or stronger: of voices that it knows, the encoder is surer than of strangers."""
     queries, labels = [], []
     for picked, lead, speed, frames, last, label in Draw(bank, members, words, rng, 120, batches=10):
-        x = augment.batch(bank, picked, lead, speed, frames, plain=rng.random() < 0.5)
-        early = rng.random(len(picked)) < 0.3
+        x = augment.batch(bank, picked, lead, speed, frames)
+        early = rng.random(len(picked)) < 0.15
         moment = np.where(early, rng.integers(2, frames // STRIDE, len(picked)), last.numpy())
         queries.append(quantised(x)[torch.arange(len(picked)), torch.from_numpy(moment)].numpy())
         labels.append(np.where(moment < last.numpy(), words.count, label.numpy()))
@@ -91,8 +93,7 @@ def references(folder, quantised, sounds):
         logs = log_mel(samples)
         x = normalised(logs)
         x = x[: len(x) // STRIDE * STRIDE]
-        for name, values in (("samples", samples), ("log_mel", logs.numpy()), ("features", x.numpy()),
-                             ("embedding", quantised(x[None])[0, -1].numpy())):
+        for name, values in (("samples", samples), ("log_mel", logs.numpy()), ("embedding", quantised(x[None])[0, -1].numpy())):
             np.save(folder / f"{number}_{name}.npy", values)
 
 
@@ -103,6 +104,7 @@ def main():
     options.add_argument("--encoder", type=pathlib.Path, default=HERE / "encoder.bin")
     options.add_argument("--quick", action="store_true", help="encoder, output layer and reference clips only")
     options = options.parse_args()
+    torch.set_num_threads(1)  # more of them wait for each other on a busy machine
     out = options.out or options.data / "export"
     out.mkdir(parents=True, exist_ok=True)
     words = Words()
@@ -115,7 +117,7 @@ def main():
 
     files = sorted(path for path in (options.data / "features").glob("*.npz") if ".part" not in path.name)
     training = [path for path in files if not path.stem.startswith(UNHEARD)]
-    bank = Bank(training, words, ("plain", "changed"))
+    bank = Bank(training, words)
     usable, held_out = split(bank)
     rng = np.random.default_rng(7)
     augment = Augment(bank, rng)
@@ -129,14 +131,11 @@ def main():
     weights = sum(layer[0].numel() for layer in quantised.layers)
     print(f"{options.encoder.name}: {options.encoder.stat().st_size} bytes, {weights} weights, {macs() / 1e6:.2f} M products in 1.28 s")
     sound = options.data / "sound"
-    known, _ = load_sounds(next(path for path in sorted(sound.glob("*.npz")) if path.stem.startswith("rhvoice")))
-    references(out / "reference", quantised, known[:3])
+    references(options.encoder.parent / "reference", quantised, load_sounds(sound / "pico_en-US.npz")[0][:3])
     if options.quick:
         return
 
-    queries, labels = calibration(quantised, bank, np.concatenate([usable, held_out]), augment, words, rng, 6000)
-    np.save(out / "calibration.npy", queries)
-    np.save(out / "calibration_labels.npy", labels)
+    strong = calibration(quantised, bank, np.concatenate([usable, held_out]), Augment(bank, rng, 1.3), words, rng, CALIBRATION)
 
     def exported(name, sounds, labels, seed):
         """Store queries and labels; say how often the first class is right, quantised and not."""
@@ -165,18 +164,24 @@ def main():
     dev = np.zeros(len(numbers), bool)
     dev[is_word] = half[numbers[is_word]]
     part("pico_dev", is_word & dev, 11)
+    decisions = np.load(out / "pico_dev_decisions.npy")
+    mixed = rng.permutation(len(strong[1]) + decisions.shape[0] * decisions.shape[1])
+    np.save(out / "calibration.npy", np.concatenate([strong[0], *decisions])[mixed])
+    np.save(out / "calibration_labels.npy", np.concatenate([strong[1]] + len(decisions) * [np.load(out / "pico_dev_labels.npy")])[mixed])
     part("queries", is_word & ~dev, 12)
     part("outside_dev", np.isin(numbers, words.first["dev"]), 13)
     part("outside_test", np.isin(numbers, words.first["test"]), 14)
     for seed, name in enumerate(("noises_dev", "noises_test", "asterisk")):
         more, which = load_sounds(sound / f"{name}.npz")
         exported(name, more, np.minimum(which, words.count), 20 + seed)
-    by_file = []
+    held_out = np.sort(rng.permutation(held_out)[:2000])
+    chosen, before = [], 0
     for path in training:
-        by_file.append(load_sounds(sound / path.name)[0])
-    flat = [piece for pieces in by_file for piece in pieces]
-    held_out = rng.permutation(held_out)[:3000]
-    exported("known", [flat[bank.utterance[k]] for k in held_out], bank.label[held_out], 30)
+        pieces, _ = load_sounds(sound / path.name)
+        numbers = bank.utterance[held_out] - before
+        chosen += [pieces[number] for number in numbers[(numbers >= 0) & (numbers < len(pieces))]]
+        before += len(pieces)
+    exported("known", chosen, bank.label[held_out], 30)
 
 
 if __name__ == "__main__":

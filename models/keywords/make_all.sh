@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes everything in this folder from nothing: installs, words, speech, features, training, export, figures, model file, clips.
+# Makes everything in this folder from nothing: installs, words, speech, features, training, export, figures, model file, threshold, clips.
 # Every step may be stopped and started again; what is there is not made anew. Options: data folder (default target/keywords),
-# minutes of training (default 65). Installs Debian packages (contrib and non-free for mbrola and pico) if run as root, and PyTorch with a few
-# others into a virtual environment in the data folder; nothing else is downloaded.
+# most minutes of training (default 65). Installs Debian packages (contrib and non-free for mbrola and pico) if run as root, and PyTorch
+# with a few others into a virtual environment in the data folder; nothing else is downloaded.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -10,16 +10,17 @@ data=${1:-$root/target/keywords}
 minutes=${2:-65}
 mkdir -p "$data"
 
-packages=(espeak-ng libespeak-ng1 festival festvox-kallpc16k festvox-kdlpc16k festvox-rablpc16k festvox-us-slt-hts librhvoice5 rhvoice-english
-          flite libflite1 mbrola mbrola-us1 mbrola-us2 mbrola-us3 mbrola-en1 libttspico-utils asterisk-core-sounds-en-g722 ffmpeg wamerican
-          gcc python3-venv)
+packages=(espeak-ng libespeak-ng1 festival festvox-kallpc16k festvox-kdlpc16k festvox-rablpc16k festvox-us1 festvox-us2 festvox-us3 festvox-en1
+          librhvoice5 rhvoice-english flite libflite1 mbrola mbrola-us1 mbrola-us2 mbrola-us3 mbrola-en1 mbrola-af1 mbrola-de1 mbrola-de2
+          mbrola-de3 mbrola-de4 mbrola-de5 mbrola-de6 mbrola-fr1 mbrola-fr4 mbrola-gr2 mbrola-hu1 mbrola-nl2 mbrola-pl1 mbrola-ro1 mbrola-sw1
+          mbrola-sw2 libttspico-utils asterisk-core-sounds-en-g722 ffmpeg wamerican gcc python3-venv)
 if ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
     sources=/etc/apt/sources.list.d/debian.sources
     if ! apt-cache show libttspico-utils 2>/dev/null | grep -q Filename && [ -f "$sources" ]; then
         sed 's/^Components:.*/Components: contrib non-free/' "$sources" > /etc/apt/sources.list.d/keywords-nonfree.sources
         apt-get update -q
     fi
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${packages[@]}"
+    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -q --no-install-recommends "${packages[@]}"
 fi
 if [ ! -e "$data/venv/installed" ]; then
     python3 -m venv "$data/venv"
@@ -29,12 +30,24 @@ if [ ! -e "$data/venv/installed" ]; then
 fi
 python="$data/venv/bin/python"
 
+# after NAME BEFORE COMMAND...: runs the command unless it has been since the step BEFORE.
+after() {
+    local done="$data/.$1" before="$2"
+    if [ "$done" -nt "$before" ]; then
+        echo "$1: there"
+    else
+        "${@:3}"
+        touch "$done"
+    fi
+}
+
 "$python" "$here/words.py"
 "$python" "$here/synthesise.py" --data "$data"
 "$python" "$here/noises.py" --data "$data"
 "$python" "$here/features.py" --data "$data"
 "$python" "$here/train.py" --data "$data" --minutes "$minutes" --threads 2
-"$python" "$here/export.py" --data "$data"
-"$python" "$here/figures.py" --data "$data"
-"$here/build.sh" "$data"
-"$python" "$here/clips.py" --data "$data" --check
+after export "$data/checkpoint.pt" "$python" "$here/export.py" --data "$data"
+after figures "$data/.export" "$python" "$here/figures.py" --data "$data"
+after build "$data/.figures" "$here/build.sh" "$data"
+after spot "$data/.build" "$python" "$here/spot.py" --data "$data"
+after clips "$data/.spot" "$python" "$here/clips.py" --data "$data" --check

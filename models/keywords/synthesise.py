@@ -50,21 +50,27 @@ def trimmed(sound, below=35, pad=480):
 
 
 class Espeak:
-    """espeak-ng through its library; voices mb-... let it drive mbrola."""
+    """espeak-ng through its library; voices mb-... let it drive mbrola, whose rate is told by an event."""
+
+    class Event(c.Structure):
+        _fields_ = [("type", c.c_int), ("unused", c.c_int * 5), ("user", c.c_void_p), ("number", c.c_int), ("rest", c.c_int)]
 
     def __init__(self, voice):
         self.library = c.CDLL("libespeak-ng.so.1")
-        rate = self.library.espeak_Initialize(2, 0, None, 0)  # 2: samples are handed to a callback
-        self.rate = RATE if voice.startswith("mb-") else rate
+        self.rate = self.library.espeak_Initialize(2, 0, None, 0)  # 2: samples are handed to a callback
         self.pieces = []
-        kind = c.CFUNCTYPE(c.c_int, c.POINTER(c.c_short), c.c_int, c.c_void_p)
+        kind = c.CFUNCTYPE(c.c_int, c.POINTER(c.c_short), c.c_int, c.POINTER(self.Event))
         self.callback = kind(self.take)
         self.library.espeak_SetSynthCallback(self.callback)
         if self.library.espeak_SetVoiceByName(voice.encode()) != 0:
             raise RuntimeError(f"espeak-ng has no voice {voice}")
         self.slow, self.fast = (110, 185) if voice.startswith("mb-") else (115, 200)
 
-    def take(self, samples, count, _events):
+    def take(self, samples, count, events):
+        k = 0
+        while events[k].type:  # 8: another rate
+            self.rate = events[k].number if events[k].type == 8 else self.rate
+            k += 1
         if count > 0:
             self.pieces.append(np.ctypeslib.as_array(samples, (count,)).copy())
         return 0
@@ -207,13 +213,16 @@ class Pico:
             return at_16k(*soundfile.read(file.name))
 
 
-ESPEAK = """en-us en-us+m2 en-us+m4 en-us+m7 en-us+f2 en-us+f4 en-us+klatt4 en-us+Andy en-us+belinda en-us+steph en en+f3 en-gb-x-rp+m3
-    en-gb-scotland+f4""".split()
+ESPEAK = "en-us en-us+m2 en-us+m4 en-us+f2 en-us+f4 en-us+klatt4 en+f3 en-gb-x-rp+m3".split()
+# English by diphones of other languages: an accent, but one more person each.
+FOREIGN = "de1 de2 de3 de4 de5 de6 fr1 fr4 nl2 sw1 sw2 hu1 pl1 ro1 gr2 af1".split()
 VOICES = (
-    [(RhVoice, voice) for voice in ("alan", "bdl", "clb", "slt", "evgeniy-eng", "lyubov")]
-    + [(Festival, voice) for voice in ("cmu_us_slt_arctic_hts", "kal_diphone", "ked_diphone", "rab_diphone")]
+    [(RhVoice, voice) for voice in ("alan", "bdl", "clb", "slt")]
+    + [(Festival, voice) for voice in ("kal_diphone", "ked_diphone", "rab_diphone")]
+    + [(Festival, voice) for voice in ("us1_mbrola", "us2_mbrola", "us3_mbrola", "en1_mbrola")]
     + [(Flite, voice) for voice in ("kal16", "awb", "rms", "slt")]
     + [(Espeak, voice) for voice in ("mb-us1", "mb-us2", "mb-us3", "mb-en1")]
+    + [(Espeak, f"mb-{voice}-en") for voice in FOREIGN]
     + [(Espeak, voice) for voice in ESPEAK]
     + [(Pico, voice) for voice in ("en-US", "en-GB")]
 )
@@ -282,7 +291,7 @@ def asterisk(folder):
 def main():
     options = parser(__doc__)
     options.add_argument("--jobs", type=int, default=2)
-    options.add_argument("--twice", default="mbrola_,flite_", help="voices that say every word twice, by beginning")
+    options.add_argument("--twice", default="mbrola_mb-us,mbrola_mb-en1", help="voices that say every word twice, by beginning")
     options.add_argument("--only", default="", help="voices whose names begin with one of these, separated by commas")
     options.add_argument("--measure", type=int, default=0, metavar="WORDS", help="only time each voice on so many words")
     options = options.parse_args()

@@ -1,16 +1,27 @@
 #!/usr/bin/env python3
-"""Train encoder and output layer on the bank of features, for a given number of minutes.
+"""Train encoder and output layer on the bank of features: so many examples, or so many minutes if they are over before.
 
 Every example is a stretch of sound as the device would cut it: some background, a word (changed at random: speed, equaliser, level,
-reverb, background noise, band limits of telephones, masks), a little more background, and the decision somewhere in it. Around 6 % are
+reverb, background noise, band limits of telephones, masks), a little more background, and the decision somewhere in it. Around 7 % are
 of the class "other": words outside of the vocabulary, sounds that are no words, and words of which only the beginning was heard.
 
-DATA/checkpoint.pt is written every few minutes and at the end; started again, training goes on from there. Its seed is fixed.
+Threads work side by side, each on its own copy of the weights, and hand their gradients to one optimiser: none waits for another, so a
+busy machine slows training down but does not stall it. The rate falls with the share that is done, of the examples or of the minutes,
+whichever is larger. What is kept is a moving average of the weights and of the statistics of batch normalisation.
+
+DATA/checkpoint.pt is written every few minutes and at the end; started again, training goes on from there. Seeds are fixed; the order
+in which gradients of the threads arrive is not.
 """
+import copy
+import itertools
 import math
+import os
 import re
+import threading
 import time
 import zlib
+
+os.environ["OMP_NUM_THREADS"] = "1"  # of each thread
 
 import numpy as np
 import torch
@@ -22,9 +33,11 @@ from model import STRIDE, Spotter
 from noises import coloured
 
 UNHEARD = ("pico", "asterisk", "noises_dev", "noises_test")
-# How often a file of a voice is drawn; voices made from recordings of people count more than formant synthesis.
-WEIGHTS = (("espeak", 0.6), ("mbrola", 0.7), ("flite_kal", 0.5), ("flite", 1.1), ("festival", 1.0), ("rhvoice", 1.8), ("", 1.0))
-SHARE_OUTSIDE, SHARE_NOISES, SHARE_PARTIAL = 0.03, 0.015, 0.015
+# How often a file of a voice is drawn, and how often in the last part of training; voices made from recordings of people who speak
+# their own language count more than formant synthesis and than English by diphones of other languages.
+WEIGHTS = (("espeak", 0.6, 0.4), ("mbrola_mb-us", 0.8, 0.8), ("mbrola_mb-en1", 0.8, 0.8), ("mbrola", 0.45, 0.15), ("flite_kal", 0.5, 0.5),
+           ("flite", 1.4, 1.4), ("festival", 1.0, 1.0), ("rhvoice", 2.4, 2.4), ("", 1.0, 1.0))
+SHARE_OUTSIDE, SHARE_NOISES, SHARE_PARTIAL = 0.04, 0.015, 0.015
 LEAD, TAIL = 20, 30  # most frames before the word and after it
 NOISE_FRAMES = 800
 WORD, OUTSIDE, NOISE = 0, 1, 2  # kinds of utterances
@@ -33,24 +46,25 @@ WORD, OUTSIDE, NOISE = 0, 1, 2  # kinds of utterances
 class Bank:
     """Features of many utterances, end to end in one matrix."""
 
-    def __init__(self, files, words, versions=("plain",)):
+    def __init__(self, files, words):
         pieces, columns, at, utterances = [], [], 0, 0
         for path in files:
             stored = np.load(path)
             spoken = stored["words"]
-            weight = next(value for name, value in WEIGHTS if path.stem.startswith(name))
+            weight, late = next(values for name, *values in WEIGHTS if path.stem.startswith(name))
             kind = np.where(spoken < words.count, WORD, np.where(spoken < len(words.all), OUTSIDE, NOISE))
+            versions = [version for version in ("plain", "changed") if version in stored]
             for version in versions:
                 pieces.append(torch.from_numpy(stored[version]))
                 offsets = stored[version + "_offsets"]
-                columns.append((offsets[:-1] + at, np.diff(offsets), np.minimum(spoken, words.count), kind, np.full(len(spoken), weight),
+                columns.append((offsets[:-1] + at, np.diff(offsets), np.minimum(spoken, words.count), kind, np.full(len(spoken), weight / len(versions)), np.full(len(spoken), late / len(versions)),
                                 np.arange(len(spoken)) + utterances, np.full(len(spoken), version == "plain"), spoken,
                                 np.full(len(spoken), zlib.crc32(path.stem.encode()))))
                 at += len(pieces[-1])
             utterances += len(spoken)
         pieces.append(torch.zeros(1, BANDS, dtype=torch.float16))  # may be read, with weight 0, after the last frame
         self.frames = torch.cat(pieces)
-        (self.start, self.length, self.label, self.kind, self.weight, self.utterance, self.plain, self.word,
+        (self.start, self.length, self.label, self.kind, self.weight, self.late, self.utterance, self.plain, self.word,
          self.file) = map(np.concatenate, zip(*columns))
 
     def __len__(self):
@@ -77,7 +91,8 @@ class Augment:
 
     def __init__(self, bank, rng, strength=1.0):
         self.rng, self.strength = rng, strength
-        self.warps = torch.stack([band_warp(warp) for warp in np.exp(np.linspace(-0.12, 0.12, 9) * (strength - 1))])
+        self.rare = 1.0  # how often noise, telephones and masks come, of the usual
+        self.warps = torch.stack([band_warp(warp) for warp in np.exp(np.linspace(-0.14, 0.14, 15) * strength)])
         noises = [coloured(rng, 160 * NOISE_FRAMES + 400) for _ in range(40)]
         self.noise = torch.stack([energies(noise)[:NOISE_FRAMES] for noise in noises] + [self.babble(bank) for _ in range(24)])
         self.noise /= self.noise.mean((1, 2), keepdim=True)
@@ -110,7 +125,7 @@ class Augment:
         a = bank.frames.index_select(0, row).float().view(count, frames, BANDS)
         b = bank.frames.index_select(0, row + 1).float().view(count, frames, BANDS)
         logs = torch.lerp(a, b, ((place - left) * (left < length - 1))[..., None])
-        if not plain and self.strength > 1:
+        if not plain:
             logs = torch.bmm(logs, self.warps[torch.from_numpy(self.rng.integers(0, len(self.warps), count))])
         speech = logs.exp_() * inside[..., None]
         mean = speech.sum((1, 2)) / (inside.sum(1) * BANDS)
@@ -123,28 +138,28 @@ class Augment:
         equaliser = (torch.randn(count, 3) * torch.tensor([0.7, 0.5, 0.35]) * self.strength) @ self.waves
         equaliser *= self.chosen(0.6 * self.strength, count, 1)
         gain = equaliser.exp()
-        low_pass = torch.from_numpy(np.where(self.rng.random(count) < 0.1, self.rng.integers(27, BANDS, count), 99))[:, None]
+        low_pass = torch.from_numpy(np.where(self.rng.random(count) < 0.1 * self.rare, self.rng.integers(27, BANDS, count), 99))[:, None]
         gain = gain * torch.where(torch.arange(BANDS)[None] >= low_pass, 1e-4, 1.0)
         telephone = torch.ones(BANDS)
         telephone[:4] = telephone[28:] = 1e-4
-        gain = torch.where(self.chosen(0.08, count, 1) > 0, gain * telephone, gain)
+        gain = torch.where(self.chosen(0.08 * self.rare, count, 1) > 0, gain * telephone, gain)
         speech *= gain[:, None]
-        wet = self.rng.random(count) < 0.25
+        wet = self.rng.random(count) < 0.25 * self.rare
         if wet.any():
             wet = torch.from_numpy(np.flatnonzero(wet))
             decay = self.uniform(0.6, 0.92, len(wet))[:, None, None]
             later = torch.arange(frames)[:, None] - torch.arange(frames)[None]
             tail = torch.where(later > 0, decay ** later.clamp(min=0), 0.0) * self.uniform(0.02, 0.25, len(wet))[:, None, None]
             speech[wet] += torch.bmm(tail, speech[wet])
-        ratio = 10 ** (-self.uniform(3, 45, count) / 10) * self.chosen(0.7, count) + 10 ** (-self.uniform(45, 75, count) / 10)
+        ratio = 10 ** (-self.uniform(3, 45, count) / 10) * self.chosen(0.7 * self.rare, count) + 10 ** (-self.uniform(45, 75, count) / 10)
         noise_gain = (torch.randn(count, 3) * torch.tensor([0.4, 0.3, 0.2])) @ self.waves
         speech += noise * (noise_gain.exp() * (mean * ratio)[:, None])[:, None]
         level = 10 ** (self.uniform(-2.6, 0.5, count))[:, None, None]
         features = normalised(torch.log(speech.mul_(level).add_(FLOOR)))
         band, time_ = torch.arange(BANDS)[None], torch.arange(frames)[None]
-        at, wide = self.rng.integers(0, BANDS, (count, 1)), self.rng.integers(0, 6, (count, 1))
+        at, wide = self.rng.integers(0, BANDS, (count, 1)), self.rng.integers(0, 6, (count, 1)) * (self.rng.random((count, 1)) < self.rare)
         features *= ~((band >= torch.from_numpy(at)) & (band < torch.from_numpy(at + wide)))[:, None]
-        at, wide = self.rng.integers(0, frames, (count, 1)), self.rng.integers(0, 10, (count, 1))
+        at, wide = self.rng.integers(0, frames, (count, 1)), self.rng.integers(0, 10, (count, 1)) * (self.rng.random((count, 1)) < self.rare)
         features *= ~((time_ >= torch.from_numpy(at)) & (time_ < torch.from_numpy(at + wide)))[..., None]
         return features
 
@@ -152,11 +167,11 @@ class Augment:
 class Draw:
     """Endless batches: examples drawn by weight, those of similar length together."""
 
-    def __init__(self, bank, usable, words, rng, size, batches=24):
+    def __init__(self, bank, usable, words, rng, size, batches=24, late=False):
         self.bank, self.words, self.rng, self.size, self.batches = bank, words, rng, size, batches
         shares = ((WORD, 1 - SHARE_OUTSIDE - SHARE_NOISES), (OUTSIDE, SHARE_OUTSIDE), (NOISE, SHARE_NOISES))
         self.groups = [(usable[bank.kind[usable] == kind], share) for kind, share in shares]
-        self.summed = [np.cumsum(bank.weight[members]) for members, _ in self.groups]
+        self.summed = [np.cumsum((bank.late if late else bank.weight)[members]) for members, _ in self.groups]
 
     def __iter__(self):
         while True:
@@ -194,101 +209,199 @@ def accuracy(net, augment, bank, picked):
         top = net(x, torch.from_numpy(last)).topk(5).indices == torch.from_numpy(bank.label[some]).long()[:, None]
         first += int(top[:, 0].sum())
         five += int(top.sum())
-    net.train()
     return first / len(picked), five / len(picked)
+
+
+class Clusters:
+    """Rows of the output layer in clusters, so that the mean of a cluster tells whether the class is in it.
+
+    That is what a search through the layer lives on. At two sizes, k-means as the rows move; the loss is that of a classifier whose
+    classes are the clusters, whose rows are the means of theirs.
+    """
+
+    COUNTS = (40, 320)
+
+    def __init__(self, rows, seed):
+        rng = np.random.default_rng(seed)
+        self.groups = []
+        for count in self.COUNTS:
+            means = rows[torch.from_numpy(rng.permutation(len(rows))[:count])]
+            for _ in range(12):
+                group = torch.cdist(rows, means).argmin(1)
+                means = self.means(rows, group, count)
+            self.groups.append(group)
+
+    @staticmethod
+    def means(rows, group, count):
+        size = torch.bincount(group, minlength=count).clamp(min=1)[:, None]
+        return torch.zeros(count, rows.shape[1]).index_add(0, group, rows) / size
+
+    def follow(self, rows):
+        """Rows have moved: each goes to the nearest mean."""
+        self.groups = [torch.cdist(rows, self.means(rows, group, count)).argmin(1) for group, count in zip(self.groups, self.COUNTS)]
+
+    def loss(self, queries, output, label):
+        total = 0.0
+        for group, count in zip(self.groups, self.COUNTS):
+            size = torch.bincount(group, minlength=count)
+            means = self.means(torch.cat([output.weight, output.bias[:, None]], 1), group, count)
+            scores = queries @ means[:, :-1].T + means[:, -1] + (size + 1e-6).log()
+            total = total + F.cross_entropy(scores, group[label])
+        return total
+
+
+class Training:
+    """The weights, their moving average and the optimiser, which the threads share."""
+
+    def __init__(self, options, words, bank, usable):
+        self.options, self.words, self.bank, self.usable = options, words, bank, usable
+        self.net = Spotter(words.count + 1)
+        self.average = copy.deepcopy(self.net)
+        self.optimiser = torch.optim.AdamW(self.net.parameters(), options.rate, weight_decay=options.decay, fused=True)
+        self.step, self.examples, self.before = 0, 0, 0.0
+        self.loss = self.hit = 0.0
+        self.lock = threading.Lock()
+        self.started = time.time()
+        self.path = options.data / options.checkpoint
+        if self.path.exists():
+            state = torch.load(self.path, weights_only=False)
+            self.net.load_state_dict(state["running"])
+            self.average.load_state_dict(state["net"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            self.step, self.examples, self.before = state["step"], state["examples"], state["spent"]
+            print(f"goes on after {self.before / 60:.1f} minutes", flush=True)
+        self.clusters = None
+
+    def spent(self):
+        return self.before + time.time() - self.started
+
+    def done(self):
+        """The share of the training that is over."""
+        return max(self.examples / self.options.examples, self.spent() / (60 * self.options.minutes))
+
+    def save(self, final=False):
+        with self.lock:
+            torch.save(dict(net=self.average.state_dict(), final=final, running=self.net.state_dict(),
+                            optimiser=self.optimiser.state_dict(), spent=self.spent(),
+                            step=self.step, examples=self.examples), self.path.with_suffix(".part"))
+        self.path.with_suffix(".part").rename(self.path)
+
+    def take(self, net, gradients, loss, hit, count):
+        """One step of the optimiser, by gradients of a thread's copy, which takes the new weights."""
+        with self.lock, torch.no_grad():
+            for parameter, gradient in zip(self.net.parameters(), gradients):
+                parameter.grad = gradient
+            rate = self.options.rate * min(1, (self.step + 1) / 300) * (0.5 + 0.5 * math.cos(math.pi * min(1, self.done())))
+            for group in self.optimiser.param_groups:
+                group["lr"] = rate
+            self.optimiser.step()
+            self.step += 1
+            self.examples += count
+            keep = min(self.options.average, self.step / (self.step + 9))
+            for own, given in zip(self.average.parameters(), self.net.parameters()):
+                own.lerp_(given, 1 - keep)
+            for own, shared, given in zip(self.average.buffers(), self.net.buffers(), net.buffers()):
+                shared.copy_(given)
+                if own.is_floating_point():
+                    own.lerp_(given, 1 - keep)
+            for own, given in zip(net.parameters(), self.net.parameters()):
+                own.copy_(given)
+            if self.step >= self.options.free and self.options.clusters:
+                if self.clusters is None:
+                    self.clusters = Clusters(self.average.output.weight, self.options.seed)
+                elif self.step % 500 == 0:
+                    self.clusters.follow(self.average.output.weight)
+            keep = min(0.98, 1 - 1 / (self.step + 1))
+            self.loss = keep * self.loss + (1 - keep) * loss
+            self.hit = keep * self.hit + (1 - keep) * hit
+
+    def work(self, number):
+        """What a thread does until training is over."""
+        torch.set_num_threads(1)
+        rng = np.random.default_rng((self.options.seed, number, self.step))
+        augment = Augment(self.bank, rng, self.options.strength)
+        with self.lock:
+            net = copy.deepcopy(self.net).train()
+        parameters = list(net.parameters())
+        draws = [Draw(self.bank, self.usable, self.words, rng, self.options.batch, late=late) for late in (False, True)]
+        draws = [iter(draw) for draw in draws]
+        while self.done() < 1:
+            late = self.done() >= self.options.late
+            augment.rare = 0.6 if late else 1.0
+            picked, lead, speed, frames, last, label = next(draws[late])
+            queries = net.encoder(augment.batch(self.bank, picked, lead, speed, frames), last)
+            scores = net.output(queries)
+            loss = F.cross_entropy(scores, label, label_smoothing=self.options.smoothing)
+            total = loss + self.options.clusters * self.clusters.loss(queries, net.output, label) if self.clusters else loss
+            gradients = torch.autograd.grad(total, parameters)
+            hit = (scores.detach().argmax(1) == label).float().mean().item()
+            self.take(net, gradients, loss.item(), hit, len(picked))
 
 
 def main():
     options = parser(__doc__)
-    options.add_argument("--minutes", type=float, default=65)
-    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--minutes", type=float, default=65, help="longest duration")
+    options.add_argument("--examples", type=float, default=9e6, help="examples to train on")
+    options.add_argument("--threads", type=int, default=2)
     options.add_argument("--batch", type=int, default=192)
     options.add_argument("--rate", type=float, default=3e-3)
     options.add_argument("--decay", type=float, default=0.02)
+    options.add_argument("--smoothing", type=float, default=0.02, help="of labels")
+    options.add_argument("--average", type=float, default=0.999, help="of the weights: how much of it is kept at each step")
+    options.add_argument("--late", type=float, default=0.7, help="the share after which voices are weighted otherwise, and distorted less often")
+    options.add_argument("--clusters", type=float, default=0.4, help="how much the clusters of rows count")
+    options.add_argument("--free", type=int, default=6000, help="steps before rows have clusters")
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--every", type=float, default=3, help="minutes between two lines of progress")
+    options.add_argument("--every", type=float, default=4, help="minutes between two lines of progress")
     options.add_argument("--checkpoint", default="checkpoint.pt")
-    options.add_argument("--start", help="a checkpoint whose weights to start from, if there is none of this training yet")
-    options.add_argument("--strength", type=float, default=1, help="of the augmentation: above 1 also warps bands, per example")
+    options.add_argument("--strength", type=float, default=1, help="of the augmentation")
     options.add_argument("--voices", default="", help="only files that match this expression, for trials")
     options = options.parse_args()
-    torch.set_num_threads(options.threads)
+    torch.set_num_threads(1)
     torch.set_float32_matmul_precision("medium")  # products of bfloat16 where the processor has them: half as long again
     torch.manual_seed(options.seed)
-    rng = np.random.default_rng(options.seed)
     words = Words()
+    path = options.data / options.checkpoint
+    if path.exists() and torch.load(path, weights_only=False).get("final"):
+        return print(f"{path.name}: there")
     files = sorted(path for path in (options.data / "features").glob("*.npz") if ".part" not in path.name)
-    training = [path for path in files if not path.stem.startswith(UNHEARD) and re.search(options.voices, path.stem)]
+    training_files = [path for path in files if not path.stem.startswith(UNHEARD) and re.search(options.voices, path.stem)]
     started = time.time()
-    bank = Bank(training, words, ("plain", "changed"))
+    bank = Bank(training_files, words)
     usable, held_out = split(bank)
-    watched = {"known voices": (bank, np.random.default_rng(0).permutation(held_out)[:2000])}
+    watched = {"known voices": (bank, np.random.default_rng(0).permutation(held_out)[:1500])}
     for name in ("pico", "asterisk"):
         found = [path for path in files if path.stem.startswith(name)]
         if found:
             unheard = Bank(found, words)
             members = np.flatnonzero(unheard.kind == WORD)
-            watched[name] = unheard, np.random.default_rng(options.seed).permutation(members)[:3000]
-    augment = Augment(bank, rng, options.strength)
-    print(f"{len(bank)} versions of utterances from {len(training)} files, {len(bank.frames) / 360000:.1f} hours, ready after "
+            watched[name] = unheard, np.random.default_rng(options.seed).permutation(members)[:1500]
+    print(f"{len(bank)} versions of utterances from {len(training_files)} files, {len(bank.frames) / 360000:.1f} hours, ready after "
           f"{time.time() - started:.0f} s", flush=True)
+    training = Training(options, words, bank, usable)
+    print(f"encoder: {sum(p.numel() for p in training.net.encoder.parameters())} parameters; {words.count + 1} classes", flush=True)
+    augment = Augment(bank, np.random.default_rng(options.seed))
 
-    net = Spotter(words.count + 1)
-    print(f"encoder: {sum(p.numel() for p in net.encoder.parameters())} parameters; {words.count + 1} classes", flush=True)
-    optimiser = torch.optim.AdamW(net.parameters(), options.rate, weight_decay=options.decay, fused=True)
-    path = options.data / options.checkpoint
-    spent, step, examples = 0.0, 0, 0
-    if path.exists():
-        state = torch.load(path, weights_only=False)
-        net.load_state_dict(state["net"])
-        optimiser.load_state_dict(state["optimiser"])
-        spent, step, examples = state["spent"], state["step"], state["examples"]
-        rng.bit_generator.state = state["rng"]
-        print(f"goes on after {spent / 60:.1f} minutes", flush=True)
-
-    elif options.start:
-        net.load_state_dict(torch.load(options.data / options.start, weights_only=False)["net"])
-
-    def save():
-        torch.save(dict(net=net.state_dict(), optimiser=optimiser.state_dict(), spent=spent, step=step, examples=examples,
-                        rng=rng.bit_generator.state), path.with_suffix(".part"))
-        path.with_suffix(".part").rename(path)
-
-    def report(loss, hit):
+    def report(net):
         figures = ", ".join(f"{name} {100 * first:.1f} / {100 * five:.1f}" for name, (first, five) in
                             ((name, accuracy(net, augment, *which)) for name, which in watched.items()))
-        print(f"{spent / 60:5.1f} min, step {step}, {examples / 1e6:.2f} M examples, loss {loss:.3f}, in training {100 * hit:.1f}; "
-              f"first / first five: {figures}", flush=True)
+        print(f"{training.spent() / 60:5.1f} min, {100 * training.done():.0f} %, step {training.step}, {training.examples / 1e6:.2f} M examples, "
+              f"loss {training.loss:.3f}, in training {100 * training.hit:.1f}; first / first five: {figures}", flush=True)
 
-    budget = 60 * options.minutes
-    last_report = last_save = spent
-    loss_mean = hit_mean = 0.0
-    net.train()
-    for picked, lead, speed, frames, last, label in Draw(bank, usable, words, rng, options.batch):
-        if spent >= budget:
-            break
-        began = time.time()
-        for group in optimiser.param_groups:
-            group["lr"] = options.rate * min(1, (step + 1) / 300) * (0.5 + 0.5 * math.cos(math.pi * min(1, spent / budget)))
-        scores = net(augment.batch(bank, picked, lead, speed, frames), last)
-        loss = F.cross_entropy(scores, label, label_smoothing=0.02)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        step += 1
-        examples += len(picked)
-        keep = min(0.98, 1 - 1 / (step + 1))
-        loss_mean = keep * loss_mean + (1 - keep) * loss.item()
-        hit_mean = keep * hit_mean + (1 - keep) * (scores.argmax(1) == label).float().mean().item()
-        spent += time.time() - began
-        if spent - last_save > 240:
-            save()
-            last_save = spent
-        if spent - last_report > 60 * options.every:
-            report(loss_mean, hit_mean)
-            last_report = spent
-    save()
-    report(loss_mean, hit_mean)
+    threads = [threading.Thread(target=training.work, args=(number,), daemon=True) for number in range(options.threads)]
+    for thread in threads:
+        thread.start()
+    last = time.time()
+    while any(thread.is_alive() for thread in threads):
+        time.sleep(2)
+        if time.time() - last > 60 * options.every:
+            training.save()
+            with training.lock:
+                net = copy.deepcopy(training.average)
+            report(net)
+            last = time.time()
+    training.save(final=True)
+    report(training.average)
 
 
 if __name__ == "__main__":

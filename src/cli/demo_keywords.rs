@@ -155,7 +155,10 @@ fn text(report: &Report, model: &Model<'_>, encoder: &Encoder<'_>) -> String {
     let _ = write!(text, "{} classes; events from p = {:.2} on", count(model.classes() as u64), report.threshold);
     if stored.p == report.threshold {
         let (accepts, rejects) = (percent(stored.false_accepts), percent(stored.false_rejects));
-        let _ = write!(text, ", where {accepts} of other sounds pass for a word and {rejects} of the words are missed");
+        let _ = write!(
+            text,
+            ", where {accepts} of other words pass for one of these and {rejects} of the words are missed"
+        );
     }
     text + "\n"
 }

@@ -14,7 +14,7 @@
 pub struct Thresholds {
     /// A word's p, the mean of a few decisions, must not be below this.
     pub p: f32,
-    /// The share of sounds that are none of the words, and are taken for one.
+    /// The share of words outside of the vocabulary that are taken for one of it; of noises it is lower.
     pub false_accepts: f32,
     /// The share of words that are not recognised.
     pub false_rejects: f32,

@@ -256,6 +256,16 @@ impl LogSum {
         if mantissa == 0.0 { f32::NEG_INFINITY } else { exponent as f32 + mantissa - 1.0 }
     }
 
+    /// The same in the fixed point of [`Log2`], for a comparison that is made again and again.
+    pub(crate) fn rough_bits(&self) -> i32 {
+        if self.mantissa == 0 {
+            return i32::MIN;
+        }
+        let (mantissa, exponent) = self.leading();
+        let fraction = (mantissa << 1) >> (u32::BITS - Log2::FRACTION_BITS);
+        exponent.saturating_mul(1 << Log2::FRACTION_BITS).saturating_add(fraction as i32)
+    }
+
     /// The share of 2^`term` in the sum, between 0 and 1, to 2⁻²² of itself.
     ///
     /// ```

@@ -6,7 +6,7 @@ use super::memory::words_for_descent;
 use super::seen::masks;
 use super::{Buffers, FAMILY, Frontier, Offer, Seen, Unopened, Work, priority_of};
 use crate::hint::cold_path;
-use crate::math::{Log2, LogSum};
+use crate::math::{Log2, LogSum, float};
 use crate::model::{Budget, Model};
 use crate::rows::{Indices, Query};
 use crate::tree::{Span, Spread, Tree};
@@ -64,11 +64,12 @@ pub(crate) fn best_first<'s>(
         rows: 0,
         nodes: 0,
         watch_far: budget.epsilon > 0.0,
+        enough: (float::rough_log2(budget.epsilon) * (1u32 << Log2::FRACTION_BITS) as f32) as i32,
         scores: [0; BLOCK],
         filled: 0,
         linked: [0; LINKED],
     };
-    search.run(budget.epsilon);
+    search.run();
     search.add_scores();
     SearchResult {
         near: search.near,
@@ -98,6 +99,8 @@ struct Search<'a, 'm, 's, T> {
     rows: usize,
     nodes: usize,
     watch_far: bool,
+    /// log₂ of ε, as roughly, as the bits of a [`Log2`].
+    enough: i32,
     /// The bits of scores, and how many of them are still to be added to `near`: many at once are cheaper.
     scores: [i32; BLOCK],
     filled: usize,
@@ -106,7 +109,7 @@ struct Search<'a, 'm, 's, T> {
 }
 
 impl<T: Offer> Search<'_, '_, '_, T> {
-    fn run(&mut self, epsilon: f32) {
+    fn run(&mut self) {
         // The top nodes are the children of a root that the file does not have.
         let mut span = Span { children: self.tree.top(), ..Span::default() };
         if span.children > self.left {
@@ -121,11 +124,8 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             while let Some(row) = self.high_scores.best.next() {
                 self.follow_links(row);
             }
-            if self.watch_far {
-                self.add_scores();
-                if !self.near.is_zero() && self.near.share_of_sum(&self.far) <= epsilon {
-                    return;
-                }
+            if self.watch_far && self.has_enough() {
+                return;
             }
             let Some((next, its_span)) = self.take_next(&span) else {
                 return;
@@ -135,6 +135,17 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             }
             span = its_span;
         }
+    }
+
+    /// Whether the far field is at most ε of the near field, by logarithms to a tenth of a bit: ε was chosen by the same rule.
+    #[inline(never)]
+    fn has_enough(&mut self) -> bool {
+        // Nothing new was scored, and what was predicted is about what was there before.
+        if self.filled == 0 {
+            return false;
+        }
+        self.add_scores();
+        self.far.rough_bits().saturating_sub(self.near.rough_bits()) <= self.enough
     }
 
     /// Takes the node that is opened next off the frontier: the best one, if there is enough left for it. Where there is no room

@@ -127,3 +127,16 @@ fn a_factor_adds_to_the_logarithm() {
     }
     assert!(LogSum::new().times(Log2::of(8)).is_zero());
 }
+
+#[test]
+fn rough_bits_are_within_a_tenth_of_a_bit_and_in_order() {
+    let mut before = i32::MIN;
+    for i in -2000..2000 {
+        let sum = sum_of([i as f32 * 0.37]);
+        let off = sum.log2().to_bits() - sum.rough_bits();
+        assert!((0..=(1 << Log2::FRACTION_BITS) / 10).contains(&off), "{i}: {off}");
+        assert!(sum.rough_bits() > before);
+        before = sum.rough_bits();
+    }
+    assert_eq!(LogSum::new().rough_bits(), i32::MIN);
+}
