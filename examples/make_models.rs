@@ -74,7 +74,14 @@ fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
         let names: Vec<String> = (0..200).map(|class| format!("n{class}")).collect();
         let plans = vec![Plan { branching: 4, leaf: 8, links: 3, ..Plan::default() }];
         let request = Request {
-            targets: Targets { work: 0.2, cap: 0.4, linked: Some(0.4), plans, ..Targets::default() },
+            targets: Targets {
+                work: 0.2,
+                cap: 0.4,
+                linked: Some(0.4),
+                plans,
+                always_index: true,
+                ..Targets::default()
+            },
             lookup: true,
             queries: Some(&calibration),
             names: Some(&names),

@@ -27,7 +27,7 @@
 //!     let query = QueryBuffer::<64>::new(classifier.model(), &activations)?;
 //!
 //!     // All the memory that a query needs: `zhat inspect` prints how much is enough.
-//!     let mut scratch = Scratch::<666>::new();
+//!     let mut scratch = Scratch::<632>::new();
 //!     let answer = classifier.classify::<5>(&query, &mut scratch)?;
 //!     for (place, best) in answer.top.iter().enumerate() {
 //!         match answer.interval(place) {
@@ -36,7 +36,7 @@
 //!         }
 //!     }
 //! #   assert_eq!(names.get(answer.top[0].class as usize), Some("states"));
-//!     assert!(answer.work.row_equivalents() <= 323); // of 8 192 rows: the stored cap
+//!     assert!(answer.work.row_equivalents() <= 294); // of 8 192 rows: the stored cap
 //!     Ok(())
 //! }
 //! ```
