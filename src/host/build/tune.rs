@@ -159,6 +159,11 @@ impl<'a> Judge<'a> {
         Self { targets, queries, taught: taught.map(|best| best.into_iter().collect()), classes }
     }
 
+    /// How many queries' best classes a trial missed.
+    pub fn missed(&self, trial: &Trial) -> f32 {
+        (1.0 - trial.result.recall) * self.queries.rows() as f32
+    }
+
     /// A first impression, with links followed if there are any, and its cost, to which half the work adds: where hardly a
     /// query is missed with all of it, that shows the difference between plans.
     pub fn try_once(&self, index: &Index<'_>, plan: &Plan) -> Result<(Trial, f32), BuildError> {
