@@ -1,6 +1,7 @@
 //! The little linear algebra that building needs: products, second moments, powers of a symmetric matrix, ridge.
 
 use nalgebra::{DMatrix, SymmetricEigen};
+use rayon::prelude::*;
 
 use super::Matrix;
 
@@ -28,9 +29,14 @@ pub fn transposed_times(a: &[f32], a_cols: usize, b: &[f32], b_cols: usize) -> V
     out
 }
 
+/// Rows of a product that one thread computes at a time.
+const ROWS: usize = 256;
+
 /// `a · b` into `out`, of m×k and k×n values; the strides (of a row, of a column) say which of them is transposed.
+///
+/// Threads are rayon's alone. With threads of its own, a product waits for each of them, and beside another program that wait is
+/// far longer than the product.
 #[allow(clippy::too_many_arguments, reason = "the shape of a general matrix product")]
-#[allow(unsafe_code)]
 pub fn product(
     m: usize,
     k: usize,
@@ -41,8 +47,35 @@ pub fn product(
     b_strides: (usize, usize),
     out: &mut [f32],
 ) {
-    assert!(a.len() >= m * k && b.len() >= k * n && out.len() >= m * n, "operands have their sizes");
-    // SAFETY: the assertion above covers every element that dense strides of an m×k, a k×n and an m×n matrix reach.
+    if m <= ROWS || n == 0 {
+        return product_of_few(m, k, n, a, a_strides, b, b_strides, out);
+    }
+    out[..m * n].par_chunks_mut(ROWS * n).enumerate().for_each(|(block, out)| {
+        let a = &a[(block * ROWS * a_strides.0).min(a.len())..];
+        product_of_few(out.len() / n, k, n, a, a_strides, b, b_strides, out);
+    });
+}
+
+/// The same on this thread.
+#[allow(clippy::too_many_arguments, reason = "the shape of a general matrix product")]
+#[allow(unsafe_code)]
+fn product_of_few(
+    m: usize,
+    k: usize,
+    n: usize,
+    a: &[f32],
+    a_strides: (usize, usize),
+    b: &[f32],
+    b_strides: (usize, usize),
+    out: &mut [f32],
+) {
+    let reach = |rows: usize, cols: usize, strides: (usize, usize)| match (rows, cols) {
+        (0, _) | (_, 0) => 0,
+        _ => (rows - 1) * strides.0 + (cols - 1) * strides.1 + 1,
+    };
+    let fits = a.len() >= reach(m, k, a_strides) && b.len() >= reach(k, n, b_strides) && out.len() >= m * n;
+    assert!(fits, "operands have their sizes");
+    // SAFETY: the assertion above covers every element that these strides of an m×k and a k×n matrix reach, and all of `out`.
     unsafe {
         matrixmultiply::sgemm(
             m,
