@@ -15,7 +15,7 @@ use support::cases;
 use support::{entry, figure, say};
 use zhat::estimators::{Estimate, HeadBuffer, mimps, mince, moments_with_samples, nmimps, retrieve, uniform};
 use zhat::internal;
-use zhat::model::{Aligned, Bits};
+use zhat::model::Aligned;
 use zhat::{
     Budget, Classifier, Error, Log2, Model, QueryBuffer, Scratch, exact, include_model, scratch_words, seen_words,
 };
@@ -137,7 +137,7 @@ fn run() -> Result<(), &'static str> {
             let mean = total / queries;
             if name == "moments" {
                 share_of_dots(dots / queries, &model, mean);
-                let per_column = if model.bits() == Bits::Four { 160 } else { 110 };
+                let per_column = if model.bits().count() == 4 { 160 } else { 110 };
                 let per_row = per_column * dim as u64 + 18_000;
                 let promised = 15_000 + classes as u64 / 2 + u64::from(budget.cap) * per_row / 100;
                 // Targets with a hard-float ABI have the DSP instructions that the promise is made for.
@@ -169,11 +169,14 @@ fn share_of_dots(rows: u64, model: &Model<'_>, all: u64) {
     static WEIGHTS: Aligned<[i16; ROWS * DIM / 2]> = Aligned([3; ROWS * DIM / 2]);
     let query = Aligned([5_i16; DIM]);
     let stride = model.rows().stride();
-    let (dot_rows, len): (DotRows, usize) = match model.bits() {
-        Bits::Eight => (internal::dot_rows, stride / 2),
-        Bits::Four => {
+    #[cfg(not(feature = "rows4"))]
+    let (dot_rows, len): (DotRows, usize) = (internal::dot_rows, stride / 2);
+    #[cfg(feature = "rows4")]
+    let (dot_rows, len): (DotRows, usize) = match model.bits().count() {
+        4 => {
             (|rows, query, dots| internal::four_bit::dots(rows, None, query, dots), internal::four_bit::row_len(stride))
         }
+        _ => (internal::dot_rows, stride / 2),
     };
     let (weights, query) = (WEIGHTS.0.get(..ROWS * len).unwrap_or(&[]), query.0.get(..stride).unwrap_or(&[]));
     let mut dots = [0; ROWS];

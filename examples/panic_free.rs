@@ -182,8 +182,9 @@ fn look_at_rows(rows: &RowTable<'_>, at: usize) {
     black_box((rows.len(), rows.is_empty(), rows.stride(), rows.scale(at), rows.bias(at)));
     black_box(rows.weights(at).fold(0, |sum, weight| sum + i32::from(weight)));
     black_box((rows.bits().count(), rows.bits().row_bytes(at)));
-    let bits = if black_box(at) == 7 { Bits::Eight } else { Bits::Four };
-    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], 7, at, bits).is_some());
+    black_box(RowTable::new(black_box(&[0; 8]), &[1; 4], &[0; 4], 7, at, Bits::Eight).is_some());
+    #[cfg(feature = "rows4")]
+    black_box(RowTable::new(black_box(&[0; 8]), &[], &[0; 4], 7, at, Bits::Four).is_some());
 }
 
 fn look_at_tree(tree: &Tree<'_>, at: usize) {
@@ -211,10 +212,18 @@ fn compute() {
     internal::dot_rows(&row, &query, &mut dots);
     internal::dot_picked(&row, black_box(&[1, 0]), &query, &mut dots);
     black_box((dots, internal::dot(&row, &query), internal::weights(row[0]), internal::query_slot(number as usize, 8)));
-    internal::four_bit::dots(&row, black_box(None), &query, &mut dots);
-    internal::four_bit::dots(&row, Some(black_box(&[1, 0])), &query, &mut dots);
-    let (stride, weight) = (number as usize, internal::four_bit::weight(&row, 3, number as usize));
-    black_box((dots, weight, internal::four_bit::scales(&row), internal::four_bit::squares(&row, stride)));
+    #[cfg(feature = "rows4")]
+    compute_four_bits(row, query, number as usize);
+}
+
+#[cfg(feature = "rows4")]
+fn compute_four_bits(row: [i16; 8], query: [i16; 8], stride: usize) {
+    use internal::four_bit;
+
+    let mut dots = [0; 2];
+    four_bit::dots(&row, black_box(None), &query, &mut dots);
+    four_bit::dots(&row, Some(black_box(&[1, 0])), &query, &mut dots);
+    black_box((dots, four_bit::weight(&row, 3, stride), four_bit::scales(&row), four_bit::squares(&row, stride)));
 }
 
 fn report() -> &'static str {

@@ -30,6 +30,8 @@ pub enum Error {
     Checksum,
     /// The header contradicts itself: sizes of zero, above the limits, or fields that must be zero and are not.
     Header,
+    /// The rows are of 4 bits, and this library was built without the feature `rows4`.
+    FourBitRows,
     /// The section table is too long, out of order, overlaps or points outside the file, or names a section twice.
     SectionTable,
     /// A required section of this kind is missing.
@@ -80,6 +82,7 @@ impl fmt::Display for Error {
             Self::Version(v) => write!(f, "format version {v} is not supported"),
             Self::Checksum => f.write_str("the checksum does not match: the model file is damaged"),
             Self::Header => f.write_str("the model's header is invalid"),
+            Self::FourBitRows => f.write_str("the model's rows are of 4 bits: they need zhat's feature `rows4`"),
             Self::SectionTable => f.write_str("the model's section table is invalid"),
             Self::MissingSection(kind) => write!(f, "section {kind} is missing"),
             Self::UnknownSection(kind) => write!(f, "section {kind} is required and unknown: the file is newer"),

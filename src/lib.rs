@@ -95,11 +95,12 @@
 //! - Big-endian targets are not supported: the file is read in place.
 //!
 //! # Features
-//! None is on by default, and all are additive. A device needs none.
+//! None is on by default, and all are additive. A device needs none for a model of int8 rows.
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `alloc` | `ModelBuf`, a model that owns its bytes |
+//! | `rows4` | models of 4-bit rows (`zhat build --bits 4`), which are refused without it: 2.5 KiB of code that others do not need |
 //! | `std` | `zhat::host`: readers, builder, evaluation |
 //! | `cli` | the `zhat` command and the plots |
 //! | `import` | an engine that runs ONNX networks, for `zhat build --model … --inputs …` and `zhat check` |
@@ -178,7 +179,9 @@ pub use rand_core;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::estimators::mince_by_newton;
-    pub use crate::kernels::{dot, dot_picked, dot_rows, four_bit, pair, query_slot, squares, weights};
+    #[cfg(feature = "rows4")]
+    pub use crate::kernels::four_bit;
+    pub use crate::kernels::{dot, dot_picked, dot_rows, pair, query_slot, squares, weights};
     pub use crate::math::{SmallFloat, exp2_fraction, sqrt};
     pub use crate::rows::Indices;
     pub use crate::tree::{Span, Tree};

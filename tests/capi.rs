@@ -116,6 +116,7 @@ fn the_answers_are_those_of_rust_to_the_bit() {
     }
 }
 
+#[cfg(feature = "rows4")]
 #[test]
 fn four_bit_rows_answer_as_in_rust() {
     static FOUR: &[u8] = include_model!("../fuzz/seeds/model/four_bit.zhat");
@@ -131,6 +132,15 @@ fn four_bit_rows_answer_as_in_rust() {
         let result = classify(&c, &values, 0, &mut memory, &mut top).expect("an answer");
         assert_eq!((result, top.to_vec()), truth);
     }
+}
+
+#[cfg(not(feature = "rows4"))]
+#[test]
+fn four_bit_rows_are_refused_where_their_code_is_left_out() {
+    static FOUR: &[u8] = include_model!("../fuzz/seeds/model/four_bit.zhat");
+    assert_eq!(Model::from_bytes(FOUR).err(), Some(zhat::Error::FourBitRows));
+    assert_eq!(Model::from_bytes_trusted(FOUR).err(), Some(zhat::Error::FourBitRows));
+    assert_eq!(open(FOUR).err(), Some(ZhatError::FourBitRows));
 }
 
 #[test]

@@ -46,10 +46,12 @@ pub enum ZhatError {
     Budget = 17,
     /// None of these.
     Other = 18,
+    /// The model's rows are of 4 bits, and the library was built without `rows4`.
+    FourBitRows = 19,
 }
 
 impl ZhatError {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::None,
         Self::Null,
         Self::Misaligned,
@@ -69,6 +71,7 @@ impl ZhatError {
         Self::NoIndex,
         Self::Budget,
         Self::Other,
+        Self::FourBitRows,
     ];
 
     const fn text(self) -> &'static CStr {
@@ -92,6 +95,7 @@ impl ZhatError {
             Self::NoIndex => c"the model has no index",
             Self::Budget => c"the budget is too small",
             Self::Other => c"other error",
+            Self::FourBitRows => c"the model's rows are of 4 bits, which this library was built without",
         }
     }
 }
@@ -105,6 +109,7 @@ impl From<Error> for ZhatError {
             Error::NotAModel => Self::NotAModel,
             Error::Version(_) => Self::Version,
             Error::Checksum => Self::Checksum,
+            Error::FourBitRows => Self::FourBitRows,
             Error::Header | Error::SectionTable => Self::Header,
             Error::MissingSection(_)
             | Error::UnknownSection(_)

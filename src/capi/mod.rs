@@ -22,7 +22,8 @@
 //!
 //! The last words add a panic handler, without which no static library is made for a target without an operating
 //! system. They are no feature, because a Rust program that happens to switch all features on has a handler of its own.
-//! Link with `-Wl,--gc-sections`: the handler is then gone, since nothing calls it. (For a host, add the feature `std`.)
+//! Link with `-Wl,--gc-sections`: the handler is then gone, since nothing calls it. (For a host, add the feature
+//! `std`; for models of 4-bit rows, `rows4`.)
 //!
 //! # Memory
 //! The caller has all of it: the model file's bytes (in flash, on a word boundary), a `zhat_model` (a few hundred

@@ -75,6 +75,8 @@ enum zhat_error
   ZHAT_ERROR_BUDGET = 17,
   // None of these.
   ZHAT_ERROR_OTHER = 18,
+  // The model's rows are of 4 bits, and the library was built without `rows4`.
+  ZHAT_ERROR_FOUR_BIT_ROWS = 19,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -83,7 +83,8 @@ pub struct Build {
     /// The most that the model file may take: 1MiB, 512K, or bytes
     #[arg(long, value_name = "SIZE", value_parser = args::size)]
     flash: Option<usize>,
-    /// Bits of a weight: 8, or 4 for a file of about half the size whose probabilities are off by more
+    /// Bits of a weight: 8, or 4 for a file of about half the size whose probabilities are off by more, and which a device
+    /// reads with the feature `rows4`
     #[arg(long, value_name = "BITS", default_value = "8", value_parser = args::bits)]
     bits: Bits,
     /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy

@@ -1,4 +1,5 @@
-//! Dot products of int8 rows with an int16 query: the one place where the time goes. 4-bit rows are in [`four_bit`].
+//! Dot products of int8 rows with an int16 query: the one place where the time goes. 4-bit rows are in `four_bit`
+//! (feature `rows4`).
 //!
 //! **Rows.** The weights a and b of columns 2j and 2j+1 are stored as one signed 16-bit number, h = a + 256·b
 //! ([`pair`]). A processor that multiplies 16-bit numbers takes h as it is: for b there is nothing to widen.
@@ -26,6 +27,7 @@
 mod avx2;
 #[cfg(zhat_dsp)]
 mod dsp;
+#[cfg(feature = "rows4")]
 pub mod four_bit;
 mod portable;
 mod squares;

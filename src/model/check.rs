@@ -3,7 +3,7 @@
 use super::{Model, Section};
 use crate::Error;
 use crate::hint::keep_small;
-use crate::kernels::{self, four_bit};
+use crate::kernels;
 use crate::math::float;
 use crate::rows::{Bits, Indices, RowTable};
 use crate::tree::Unsound;
@@ -122,8 +122,8 @@ fn found_of<I: Copy + Into<u32>>(list: &[I], first: usize, count: usize) -> usiz
 /// of every row and node. No weight is −128, which is also what a pair of weights beyond the range gives, and padding is zero, so that no stray weight hides there.
 #[cold]
 fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales]: [Section; 2]) -> Result<(), Error> {
-    // 4-bit rows have their scales themselves.
-    let scales = if rows.bits() == Bits::Four { weights } else { scales };
+    let scales = if rows.bits().has_own_scales() { weights } else { scales };
+    // What is behind the last of 4-bit weights is looked at with them.
     if rows.bits() == Bits::Eight && !is_padded(rows, model.dim()) {
         return Err(Error::SectionContent(weights.kind()));
     }
@@ -134,11 +134,7 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales]: [Section; 2]
     let safe_scale = limit / (float::sqrt(largest as f32) * unit * NORM_SLACK);
     let safe_scale = if safe_scale.is_finite() { safe_scale as u16 } else { 0 };
     for (row, stored) in rows.all_stored().enumerate() {
-        let squares = match rows.bits() {
-            Bits::Eight => kernels::squares(stored),
-            Bits::Four => four_bit::squares(stored, model.dim()),
-        };
-        let Some(squares) = squares.filter(|&sum| sum <= largest) else {
+        let Some(squares) = rows.bits().squares(stored, model.dim()).filter(|&sum| sum <= largest) else {
             return Err(Error::SectionContent(weights.kind()));
         };
         let scale = rows.scale(row);

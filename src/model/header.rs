@@ -2,7 +2,6 @@
 
 use crate::Error;
 use crate::kernels;
-use crate::kernels::four_bit;
 use crate::rows::{Bits, RowFormat, RowTable};
 
 /// The version of the format that this library reads and writes.
@@ -238,11 +237,7 @@ impl<'a> Header<'a> {
             core::cmp::Ordering::Greater => return Err(Error::TrailingBytes),
             core::cmp::Ordering::Equal => {}
         }
-        let bits = match u32_at(bytes, BITS_AT) {
-            0 => Bits::Eight,
-            4 => Bits::Four,
-            _ => return Err(Error::Header),
-        };
+        let bits = Bits::from_code(u32_at(bytes, BITS_AT))?;
         let header = Self {
             bytes,
             sections: usize::from(u16_at(bytes, 10)),
@@ -266,7 +261,7 @@ impl<'a> Header<'a> {
             && header.bias_shift <= RowTable::MAX_BIAS_SHIFT
             && header.rows.max_norm.is_finite()
             && header.rows.max_norm >= 0.0
-            && (bits == Bits::Eight || header.rows.largest_row >= four_bit::least_largest_row(header.rows.stride));
+            && header.rows.largest_row >= bits.least_largest_row(header.rows.stride);
         if !plausible {
             return Err(Error::Header);
         }

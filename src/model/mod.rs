@@ -81,6 +81,7 @@ mod query;
 mod sections;
 mod settings;
 mod trust;
+mod utf8;
 mod view;
 #[cfg(feature = "alloc")]
 mod write;

@@ -3,6 +3,7 @@
 //! N + 1 numbers, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one after
 //! the other in the order of the classes. The numbers are u16, or u32 where the names have more than 65 535 bytes. Optional: a device that shows no names leaves them out of its flash.
 
+use super::utf8::is_utf8;
 use crate::rows::Indices;
 
 /// The most text that has short offsets.
@@ -91,7 +92,7 @@ impl<'a> Names<'a> {
     pub(super) fn is_sound(&self) -> bool {
         self.starts.get(0) == Some(0)
             && self.starts.get(self.len()) == Some(self.text.len())
-            && (0..self.len()).all(|class| self.get(class).is_some())
+            && (0..self.len()).all(|class| self.bytes(class).is_some_and(is_utf8))
     }
 
     /// The section for these names.

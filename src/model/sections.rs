@@ -3,7 +3,7 @@
 use super::Fmbe;
 use super::header::{Header, Section};
 use crate::Error;
-use crate::rows::{Bits, Indices, RowFormat, RowTable};
+use crate::rows::{Indices, RowFormat, RowTable};
 use crate::tree::{self, Tree};
 
 /// A required section as `len` numbers.
@@ -27,10 +27,7 @@ pub(super) fn table<'a>(
 ) -> Result<RowTable<'a>, Error> {
     let RowFormat { stride, bits, .. } = header.rows;
     let stored = numbers(header, sections[0], len.checked_mul(bits.row_len(stride)))?;
-    let scales = match bits {
-        Bits::Eight => numbers(header, sections[1], Some(len))?,
-        Bits::Four => &[],
-    };
+    let scales = if bits.has_own_scales() { &[] } else { numbers(header, sections[1], Some(len))? };
     let biases = numbers(header, sections[2], Some(len))?;
     RowTable::new(stored, scales, biases, bias_shift, stride, bits).ok_or(Error::SectionContent(sections[2].kind()))
 }

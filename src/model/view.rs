@@ -374,7 +374,7 @@ impl<'a> Model<'a> {
     #[inline]
     pub(crate) fn judge(&self, query: &Query, of_exact: bool) -> Option<(Judge<'a>, f32)> {
         let words = self.trust?;
-        Some((Judge::new(words, of_exact), query.times_row(self.likeness) * words[6]))
+        Some((Judge::new(words, of_exact), query.times_row(self.likeness, self.bits()) * words[6]))
     }
 
     /// Whether what the file says about its answers is sound.

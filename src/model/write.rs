@@ -215,7 +215,7 @@ impl FileWriter {
         header.extend_from_slice(&u16::try_from(bias_shift).map_err(|_| Error::Header)?.to_le_bytes());
         header.extend_from_slice(&max_norm.to_bits().to_le_bytes());
         header.extend_from_slice(&largest_row.to_le_bytes());
-        header.extend_from_slice(&(if bits == Bits::Four { 4u32 } else { 0 }).to_le_bytes());
+        header.extend_from_slice(&bits.code().to_le_bytes());
         for (offset, (kind, required, content)) in self.placed() {
             header.extend_from_slice(&kind.to_le_bytes());
             header.extend_from_slice(&(if *required { REQUIRED } else { 0 }).to_le_bytes());

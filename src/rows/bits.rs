@@ -1,6 +1,9 @@
 //! How wide the weights of rows are.
 
-use crate::kernels::{self, four_bit};
+use crate::Error;
+use crate::kernels;
+#[cfg(feature = "rows4")]
+use crate::kernels::four_bit;
 
 /// How wide the weights of a model's rows are in the file.
 ///
@@ -14,12 +17,14 @@ use crate::kernels::{self, four_bit};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Bits {
     /// int8, with a scale for each row.
     #[default]
     Eight,
     /// Four bits, with a scale for each row and one of four bits for each 16 of its columns: a weight is the product of two
-    /// numbers from −8 to 7.
+    /// numbers from −8 to 7. Only with the feature `rows4`: without it a firmware has none of their code.
+    #[cfg(feature = "rows4")]
     Four,
 }
 
@@ -32,7 +37,30 @@ impl Bits {
     pub const fn count(self) -> u32 {
         match self {
             Self::Eight => 8,
+            #[cfg(feature = "rows4")]
             Self::Four => 4,
+        }
+    }
+
+    /// What stands for it in the header of a file.
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn code(self) -> u32 {
+        match self {
+            Self::Eight => 0,
+            #[cfg(feature = "rows4")]
+            Self::Four => 4,
+        }
+    }
+
+    /// What a number in the header of a file stands for.
+    pub(crate) const fn from_code(code: u32) -> Result<Self, Error> {
+        match code {
+            0 => Ok(Self::Eight),
+            #[cfg(feature = "rows4")]
+            4 => Ok(Self::Four),
+            #[cfg(not(feature = "rows4"))]
+            4 => Err(Error::FourBitRows),
+            _ => Err(Error::Header),
         }
     }
 
@@ -44,11 +72,23 @@ impl Bits {
     /// assert_eq!([Bits::Eight, Bits::Four].map(|bits| bits.row_bytes(64)), [66, 36]);
     /// ```
     pub const fn row_bytes(self, dim: usize) -> usize {
-        let of_scale = match self {
-            Self::Eight => 2,
-            Self::Four => 0,
-        };
+        let of_scale = if self.has_own_scales() { 0 } else { 2 };
         2 * self.row_len(dim.next_multiple_of(kernels::ROW_ALIGN)) + of_scale
+    }
+
+    /// Whether a row has its scale itself, and the file no list of them.
+    #[inline]
+    pub(crate) const fn has_own_scales(self) -> bool {
+        !matches!(self, Self::Eight)
+    }
+
+    /// The sum of the squares of a row's weights that a query is made for at least.
+    pub(crate) const fn least_largest_row(self, _stride: usize) -> u32 {
+        match self {
+            Self::Eight => 0,
+            #[cfg(feature = "rows4")]
+            Self::Four => four_bit::least_largest_row(_stride),
+        }
     }
 
     /// 16-bit numbers of a row of `stride` columns.
@@ -56,16 +96,28 @@ impl Bits {
     pub(crate) const fn row_len(self, stride: usize) -> usize {
         match self {
             Self::Eight => stride / 2,
+            #[cfg(feature = "rows4")]
             Self::Four => four_bit::row_len(stride),
         }
     }
 
     /// The weight of a column; zero where a row has none.
     #[inline]
-    pub(crate) fn weight(self, row: &[i16], column: usize, stride: usize) -> i8 {
+    pub(crate) fn weight(self, row: &[i16], column: usize, _stride: usize) -> i8 {
         match self {
             Self::Eight => row.get(column / 2).map_or(0, |&pair| kernels::weights(pair)[column % 2]),
-            Self::Four => four_bit::weight(row, column, stride),
+            #[cfg(feature = "rows4")]
+            Self::Four => four_bit::weight(row, column, _stride),
+        }
+    }
+
+    /// The sum of the squares of a row's weights; `None` if one of them is none.
+    #[inline]
+    pub(crate) fn squares(self, row: &[i16], _dim: usize) -> Option<u32> {
+        match self {
+            Self::Eight => kernels::squares(row),
+            #[cfg(feature = "rows4")]
+            Self::Four => four_bit::squares(row, _dim),
         }
     }
 
@@ -83,6 +135,7 @@ impl Bits {
         match (self, picked) {
             (Self::Eight, Some(picked)) => kernels::dot_picked(table, picked, query, dots),
             (Self::Eight, None) => kernels::dot_rows(table, query, dots),
+            #[cfg(feature = "rows4")]
             (Self::Four, _) => four_bit::dots(table, picked, query, dots),
         }
     }

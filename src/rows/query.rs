@@ -144,8 +144,7 @@ impl Query {
     }
 
     /// The dot product of the whole weights of a row, as the model has it, with the query.
-    pub(crate) fn times_row(&self, row: &[i16]) -> f32 {
-        let bits = if self.odd_in_even == 0 { Bits::Four } else { Bits::Eight };
+    pub(crate) fn times_row(&self, row: &[i16], bits: Bits) -> f32 {
         bits.dot(row, self.values()) as f32 * self.unit()
     }
 

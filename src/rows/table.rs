@@ -1,7 +1,9 @@
 //! A table of quantised rows: what a layer's weights and a tree's node means both are.
 
 use crate::hint::keep_small;
-use crate::kernels::{self, four_bit};
+use crate::kernels;
+#[cfg(feature = "rows4")]
+use crate::kernels::four_bit;
 use crate::math::Log2;
 use crate::rows::{Bits, Query};
 
@@ -26,9 +28,8 @@ const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 pub struct RowTable<'a> {
     /// The weights as the kernels take them, see [`kernels`].
     stored: &'a [i16],
-    /// Each so many after the one before: 4-bit rows have theirs themselves.
+    /// One for each row; where rows have theirs themselves, each a row after the one before.
     scales: &'a [u16],
-    scale_step: usize,
     /// In units of so many of the last bit of a [`Log2`]: a power of two, multiplied rather than shifted by, since that and
     /// a sum are one instruction.
     biases: &'a [i16],
@@ -69,16 +70,16 @@ impl<'a> RowTable<'a> {
         bits: Bits,
     ) -> Option<Self> {
         let (rows, row_len) = (biases.len(), bits.row_len(stride));
-        let (scales, scale_step) = match bits {
-            Bits::Eight if scales.len() == rows => (scales, 1),
-            Bits::Four if scales.is_empty() => (four_bit::scales(stored)?, row_len),
-            _ => return None,
+        let scales = match bits {
+            Bits::Eight => (scales.len() == rows).then_some(scales)?,
+            #[cfg(feature = "rows4")]
+            Bits::Four => scales.is_empty().then(|| four_bit::scales(stored)).flatten()?,
         };
         let fits = stride > 0
             && stride.is_multiple_of(kernels::ROW_ALIGN)
             && bias_shift <= Self::MAX_BIAS_SHIFT
             && rows.checked_mul(row_len) == Some(stored.len());
-        fits.then(|| Self { stored, scales, scale_step, biases, bias_unit: 1 << bias_shift, stride, row_len, bits })
+        fits.then(|| Self { stored, scales, biases, bias_unit: 1 << bias_shift, stride, row_len, bits })
     }
 
     /// The number of rows.
@@ -176,7 +177,13 @@ impl<'a> RowTable<'a> {
     /// ```
     #[inline]
     pub fn scale(&self, i: usize) -> u16 {
-        self.scales.get(i.wrapping_mul(self.scale_step)).copied().unwrap_or(0)
+        self.scales.get(i.wrapping_mul(self.scale_step())).copied().unwrap_or(0)
+    }
+
+    /// How far the scale of a row is behind that of the one before.
+    #[inline]
+    fn scale_step(&self) -> usize {
+        if self.bits.has_own_scales() { self.row_len } else { 1 }
     }
 
     /// Row `i`'s bias; no mass where there is no such row.
@@ -272,9 +279,9 @@ impl<'a> RowTable<'a> {
         };
         // In place: the dot product, then the score.
         let places = scores.iter_mut().zip(biases);
-        let (scales, step) = (self.scales, self.scale_step);
+        let (scales, step) = (self.scales, self.scale_step());
         let mut at = first.wrapping_mul(step);
-        if step == 1 {
+        if !self.bits.has_own_scales() {
             for ((place, &bias), &scale) in places.zip(scales.get(at..).unwrap_or(&[])) {
                 keep_small();
                 *place = query.to_score(*place, scale, i32::from(bias) * self.bias_unit);

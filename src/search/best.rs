@@ -1,5 +1,6 @@
 //! The best rows so far whose links are still to be followed.
 
+use crate::hint::keep_small;
 use crate::math::Log2;
 use crate::model::Budget;
 
@@ -44,25 +45,19 @@ impl BestRows {
     fn insert(&mut self, row: usize, score: Log2) {
         // Up from the last place, which is given up, past every row that is not better.
         let mut at = self.len.saturating_sub(1);
-        while let Some(&above) = at.checked_sub(1).and_then(|above| self.list.get(above)) {
-            if above.score >= score {
-                break;
+        if let Some((mut place, others)) = self.list.get_mut(..self.len).and_then(|list| list.split_last_mut()) {
+            for above in others.iter_mut().rev().take_while(|above| above.score < score) {
+                keep_small();
+                *place = *above;
+                place = above;
+                at -= 1;
             }
-            self.put(at, above);
-            at -= 1;
+            *place = Best { score, row: row as u32 };
         }
-        self.put(at, Best { score, row: row as u32 });
         let before = (1 << at) - 1;
         let moved = self.waiting & before | (self.waiting & !before) << 1 | 1 << at;
         self.waiting = moved & ((1 << self.len) - 1);
         self.threshold = self.list.get(self.len.wrapping_sub(1)).map_or(Log2::MAX, |last| last.score);
-    }
-
-    #[inline]
-    fn put(&mut self, at: usize, best: Best) {
-        if let Some(place) = self.list.get_mut(at) {
-            *place = best;
-        }
     }
 
     /// The best row that was not followed yet; it counts as followed from now on.

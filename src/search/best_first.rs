@@ -272,6 +272,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         }
     }
 
+    #[inline(never)]
     fn add_scores(&mut self) {
         self.near.add_all(self.scores.get(..self.filled).unwrap_or(&[]));
         self.filled = 0;
