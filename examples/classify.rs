@@ -12,7 +12,7 @@ static MODEL: &[u8] = include_model!("../tests/data/indexed.zhat");
 /// What `zhat inspect` says of it: classes, dimension, and the words of memory that are enough for any query.
 const CLASSES: usize = 500;
 const DIM: usize = 16;
-const SCRATCH_WORDS: usize = 82;
+const SCRATCH_WORDS: usize = 74;
 
 /// The activations in front of the layer.
 const ACTIVATIONS: [f32; DIM] = [

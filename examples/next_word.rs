@@ -12,7 +12,7 @@ static MODEL: &[u8] = include_model!("../models/next_word.zhat");
 
 const DIM: usize = 64;
 /// What `zhat inspect` says that is enough for any query.
-const SCRATCH_WORDS: usize = 632;
+const SCRATCH_WORDS: usize = 591;
 
 entry!(run);
 

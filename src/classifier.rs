@@ -25,7 +25,7 @@ use crate::search::{self, Buffers, Candidate, Top, Work};
 ///
 /// let classifier = Classifier::new(model)?;
 /// let query = QueryBuffer::<64>::new(classifier.model(), &[1.0; 64])?;
-/// let mut scratch = Scratch::<724>::new(); // as `zhat inspect` says
+/// let mut scratch = Scratch::<591>::new(); // as `zhat inspect` says
 /// let answer = classifier.classify::<5>(&query, &mut scratch)?;
 /// assert!(answer.top[0].p >= answer.top[4].p);
 /// assert!(answer.work.row_equivalents() <= classifier.budget().cap);
@@ -123,7 +123,7 @@ impl<'m> Classifier<'m> {
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
     /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
     /// let classifier = zhat::Classifier::new(model)?;
-    /// let mut scratch = [0; 82];
+    /// let mut scratch = [0; 74];
     /// let answer = classifier.classify::<3>(&query, &mut scratch)?;
     /// for best in &answer.top {
     ///     println!("class {}: p {:.3}", best.class, best.p);
@@ -185,7 +185,7 @@ impl<'m> Classifier<'m> {
     /// use rand_pcg::Pcg32;
     ///
     /// let classifier = zhat::Classifier::new(model)?;
-    /// let drawn = classifier.sample(&query, &mut [0; 82], &mut Pcg32::new(1, 1))?;
+    /// let drawn = classifier.sample(&query, &mut [0; 74], &mut Pcg32::new(1, 1))?;
     /// assert!(drawn.class < 500 && drawn.p > 0.0);
     /// # Ok::<(), zhat::Error>(())
     /// ```
@@ -209,7 +209,7 @@ impl<'m> Classifier<'m> {
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
     /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
     /// let classifier = zhat::Classifier::new(model)?;
-    /// let (least, most) = classifier.certain_log_z(&query, &mut [0; 82])?;
+    /// let (least, most) = classifier.certain_log_z(&query, &mut [0; 74])?;
     /// let truth = zhat::exact::<1>(&model, &query)?.log_z();
     /// assert!(least <= truth && truth <= most);
     /// # Ok::<(), zhat::Error>(())
@@ -236,7 +236,7 @@ impl<'m> Classifier<'m> {
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
     /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
     /// let classifier = zhat::Classifier::new(model)?;
-    /// let (top, work) = classifier.certain_top::<2>(&query, &mut [0; 82])?;
+    /// let (top, work) = classifier.certain_top::<2>(&query, &mut [0; 74])?;
     /// let truth = zhat::exact::<2>(&model, &query)?.top;
     /// assert_eq!([top[0].class, top[1].class], [truth[0].class, truth[1].class]);
     /// assert!(work.rows <= 500);

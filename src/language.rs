@@ -52,7 +52,7 @@ pub const UNKNOWN: &str = "<unk>";
 /// let words = Context::words::<9>(names, "the president of the united")?;
 /// let query = context.query::<64, 128>(&model, &words)?;
 /// let query = QueryBuffer::<64>::new(&model, &query)?;
-/// let answer = Classifier::new(model)?.classify::<1>(&query, &mut Scratch::<724>::new())?;
+/// let answer = Classifier::new(model)?.classify::<1>(&query, &mut Scratch::<591>::new())?;
 /// assert_eq!(names.get(answer.top[0].class as usize), Some("states"));
 /// # Ok::<(), zhat::Error>(())
 /// ```

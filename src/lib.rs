@@ -27,7 +27,7 @@
 //!     let query = QueryBuffer::<64>::new(classifier.model(), &activations)?;
 //!
 //!     // All the memory that a query needs: `zhat inspect` prints how much is enough.
-//!     let mut scratch = Scratch::<632>::new();
+//!     let mut scratch = Scratch::<591>::new();
 //!     let answer = classifier.classify::<5>(&query, &mut scratch)?;
 //!     for (place, best) in answer.top.iter().enumerate() {
 //!         match answer.interval(place) {

@@ -35,7 +35,7 @@ fn kept_for_descent(cap: u32) -> u32 {
 /// use rand_pcg::Pcg32;
 ///
 /// let classifier = zhat::Classifier::new(model)?;
-/// let drawn = classifier.sample(&query, &mut [0; 82], &mut Pcg32::new(1, 1))?;
+/// let drawn = classifier.sample(&query, &mut [0; 74], &mut Pcg32::new(1, 1))?;
 /// println!("class {}, which has p {:.3}", drawn.class, drawn.p);
 /// # Ok::<(), zhat::Error>(())
 /// ```

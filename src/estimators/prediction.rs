@@ -39,7 +39,7 @@ pub struct Ranked {
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
 /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
-/// let answer = zhat::Classifier::new(model)?.classify::<5>(&query, &mut [0; 724])?;
+/// let answer = zhat::Classifier::new(model)?.classify::<5>(&query, &mut [0; 591])?;
 /// for (place, best) in answer.top.iter().enumerate() {
 ///     match answer.interval(place) {
 ///         Some((low, high)) => println!("class {}: p {:.3}, {low:.3} to {high:.3}", best.class, best.p),
@@ -72,6 +72,9 @@ impl<const K: usize> Prediction<K> {
     }
 
     /// `measured` are model and query, unless the search had less of a budget than what was measured.
+    ///
+    /// Out of line: what it needs of the stack is not there while the search runs.
+    #[inline(never)]
     pub(crate) fn estimated(
         top: &[Candidate],
         z: LogSum,
@@ -139,7 +142,7 @@ impl<const K: usize> Prediction<K> {
     /// # let context = Context::from_bytes(zhat::doc_file("models/next_word.context"), 64)?;
     /// # let words = Context::words::<9>(model.names().expect("words"), "of the united")?;
     /// # let query = zhat::QueryBuffer::<64>::new(&model, &context.query::<64, 128>(&model, &words)?)?;
-    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 724])?;
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 591])?;
     /// let (low, high) = answer.interval(0).expect("a familiar query");
     /// assert!(low < answer.top[0].p && answer.top[0].p < high);
     /// # Ok::<(), zhat::Error>(())
@@ -164,11 +167,11 @@ impl<const K: usize> Prediction<K> {
     /// # let words = Context::words::<9>(model.names().expect("words"), "of the united")?;
     /// # let query = zhat::QueryBuffer::<64>::new(&model, &context.query::<64, 128>(&model, &words)?)?;
     /// let classifier = zhat::Classifier::new(model)?;
-    /// let answer = classifier.classify::<1>(&query, &mut [0; 724])?;
+    /// let answer = classifier.classify::<1>(&query, &mut [0; 591])?;
     /// assert_eq!(answer.is_familiar(), Some(true));
     ///
     /// let zeros = zhat::QueryBuffer::<64>::new(&model, &[0.0; 64])?;
-    /// assert_eq!(classifier.classify::<1>(&zeros, &mut [0; 724])?.is_familiar(), Some(false));
+    /// assert_eq!(classifier.classify::<1>(&zeros, &mut [0; 591])?.is_familiar(), Some(false));
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub fn is_familiar(&self) -> Option<bool> {
@@ -181,7 +184,7 @@ impl<const K: usize> Prediction<K> {
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
     /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
-    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 724])?;
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 591])?;
     /// assert_eq!(answer.is_rejected(), Some(false));
     /// # Ok::<(), zhat::Error>(())
     /// ```
@@ -194,7 +197,7 @@ impl<const K: usize> Prediction<K> {
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
     /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
-    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 82])?;
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 74])?;
     /// assert!(answer.frontier_words() as usize <= model.scratch_words());
     /// # Ok::<(), zhat::Error>(())
     /// ```
@@ -209,7 +212,7 @@ impl<const K: usize> Prediction<K> {
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
     /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
     /// let classifier = zhat::Classifier::new(model)?;
-    /// assert!(!classifier.classify::<1>(&query, &mut [0; 724])?.overflowed());
+    /// assert!(!classifier.classify::<1>(&query, &mut [0; 591])?.overflowed());
     /// assert!(classifier.classify::<1>(&query, &mut [0; 430])?.overflowed());
     /// # Ok::<(), zhat::Error>(())
     /// ```

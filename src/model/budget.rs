@@ -20,7 +20,7 @@ use crate::Error;
 /// let stored = Classifier::new(model)?.budget();
 /// let hurried = stored.with_cap(stored.cap * 4 / 5);
 /// let classifier = Classifier::new(model)?.with_budget(hurried)?;
-/// assert!(classifier.classify::<1>(&query, &mut [0; 82])?.work.row_equivalents() <= hurried.cap);
+/// assert!(classifier.classify::<1>(&query, &mut [0; 74])?.work.row_equivalents() <= hurried.cap);
 /// # Ok::<(), zhat::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -82,6 +82,14 @@ pub(crate) fn best_first<'s>(
     }
 }
 
+/// Adds the predicted masses of the nodes from `first` on, of which these are the words on the frontier.
+///
+/// Out of line: the stack of a search has room for it only where nothing else needs any.
+#[inline(never)]
+pub(crate) fn add_masses(sum: &mut LogSum, tree: &Tree<'_>, first: usize, words: &[i32]) {
+    sum.add_few(tree.masses_of(first, words.iter().map(|&word| priority_of(word))));
+}
+
 struct Search<'a, 'm, 's, T> {
     model: &'a Model<'m>,
     tree: &'a Tree<'m>,
@@ -211,7 +219,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
                 tree.priorities(first, query, spread, places, |priority| numbering.next(priority));
                 if watch_far {
                     cold_path();
-                    far.add_few(tree.masses_of(first, places.iter().map(|&word| priority_of(word))));
+                    add_masses(far, tree, first, places);
                 }
             });
         }

@@ -5,18 +5,20 @@
 //! instructions, where a heap of nodes would take two words and a walk through it.
 //!
 //! One piece of memory holds both. Families grow from its start: a word for the first node and how many there are, then a
-//! priority for each, [`OPENED`] once it was opened. The heap grows from its end: for each family the priority of its best
-//! child and where the family starts. The lowest five bits of a priority, far below what predictions are good for, say which
-//! child it is: to find the best one is then to find the largest number.
+//! priority for each, [`OPENED`] once it was opened. The lowest five bits of a priority, far below what predictions are good
+//! for, say which child it is: to find the best one is then to find the largest number, and where a priority stands says where
+//! its family starts. So the heap, which grows from the end, has sixteen bits for each family: where its best child's
+//! priority stands.
 //!
 //! Where memory or budget run short, nodes are wanted that are not on top of the heap. The heap is then given up, and one
 //! entry is left of it: the best node of those wanted, which is looked for among all of them.
 
 use crate::math::Log2;
 
-/// Words of a family besides its priorities: one before them, two in the heap.
+/// Words of a family before its priorities.
 const HEAD: usize = 1;
-const ENTRY: usize = 2;
+/// The most words that are used: what sixteen bits count.
+pub(super) const MOST_WORDS: usize = 1 << 16;
 /// The most nodes that are put in together.
 pub(crate) const FAMILY: usize = 32;
 /// The bits of a priority that say which child it is.
@@ -26,7 +28,12 @@ const OPENED: i32 = i32::MIN;
 
 /// Words that are enough for this many nodes in this many families.
 pub(super) const fn words_for(nodes: usize, families: usize) -> usize {
-    nodes.saturating_add(families.saturating_mul(HEAD + ENTRY))
+    nodes.saturating_add(families.saturating_mul(HEAD)).saturating_add(heap_words(families))
+}
+
+/// Words that a heap of so many families takes.
+const fn heap_words(families: usize) -> usize {
+    families.div_ceil(2)
 }
 
 /// An unopened node.
@@ -50,23 +57,23 @@ pub(crate) struct Frontier<'a> {
 impl<'a> Frontier<'a> {
     /// An empty frontier in this memory.
     pub fn new(words: &'a mut [u32]) -> Self {
-        // Whole entries, so that those at the end are found without a look at what is left over.
-        let even = words.len() & !(ENTRY - 1);
-        Self { words: words.get_mut(..even).unwrap_or(&mut []), used: 0, families: 0, waiting: 0, has_heap: true }
+        let len = words.len().min(MOST_WORDS);
+        Self { words: words.get_mut(..len).unwrap_or(&mut []), used: 0, families: 0, waiting: 0, has_heap: true }
     }
 
     /// Words that were needed so far.
     pub fn words_needed(&self) -> usize {
         // The heap is largest when every family waits.
-        self.used + ENTRY * self.families
+        self.used + heap_words(self.families)
     }
 
     /// Whether there is room for `count` nodes, with `spare` words left after them.
     #[inline]
     pub fn has_room(&self, count: usize, spare: usize) -> bool {
         // No file has so many nodes that this wraps.
-        let needed = count.wrapping_add(count.div_ceil(FAMILY) * (HEAD + ENTRY));
-        (self.used + ENTRY * self.waiting + spare).wrapping_add(needed) <= self.words.len()
+        let parts = count.div_ceil(FAMILY);
+        let needed = count.wrapping_add(parts * HEAD + heap_words(self.waiting + parts));
+        (self.used + spare).wrapping_add(needed) <= self.words.len()
     }
 
     /// Puts `count` nodes from `first` on into the frontier; `fill` writes what [`Numbering::next`] makes of their priorities.
@@ -75,7 +82,7 @@ impl<'a> Frontier<'a> {
     pub fn push(&mut self, first: usize, count: usize, fill: impl FnOnce(&mut [i32], &mut Numbering)) -> bool {
         let start = self.used;
         let end = start + HEAD + count;
-        if !(1..=FAMILY).contains(&count) || end + ENTRY * (self.waiting + 1) > self.words.len() {
+        if !(1..=FAMILY).contains(&count) || end + heap_words(self.waiting + 1) > self.words.len() {
             return false;
         }
         let Some((head, places)) = self.words.get_mut(start..end).and_then(|family| family.split_first_mut()) else {
@@ -87,16 +94,11 @@ impl<'a> Frontier<'a> {
         fill(places, &mut numbering);
         self.used = end;
         self.families += 1;
-        self.enter(start, numbering.best);
-        true
-    }
-
-    /// Puts a family of which this is the best priority into the heap.
-    fn enter(&mut self, family: usize, best: i32) {
-        if best > OPENED {
+        if numbering.best > OPENED {
             self.waiting += 1;
-            self.rise(self.waiting - 1, Entry { priority: best, family: family as u32 });
+            self.rise(self.waiting - 1, Entry::of_best(start, numbering.best));
         }
+        true
     }
 
     /// The node that is most worth opening.
@@ -105,9 +107,9 @@ impl<'a> Frontier<'a> {
         if self.waiting == 0 {
             return None;
         }
-        let Entry { priority, family } = self.entry(0);
-        let (first, _) = first_and_count(*self.words.get(family as usize)?);
-        Some(Unopened { priority: priority_of(priority), node: first + place_of(priority) })
+        let best = self.entry(0);
+        let (first, _) = first_and_count(*self.words.get(best.family())?);
+        Some(Unopened { priority: priority_of(best.priority), node: first + place_of(best.priority) })
     }
 
     /// Takes out the node that [`Frontier::peek`] shows.
@@ -115,18 +117,18 @@ impl<'a> Frontier<'a> {
         if self.waiting == 0 {
             return;
         }
-        let Entry { family, priority } = self.entry(0);
-        let start = family as usize;
-        let Some((&mut head, rest)) = self.words.get_mut(start..self.used).and_then(|w| w.split_first_mut()) else {
-            return;
-        };
-        let places = rest.get_mut(..first_and_count(head).1).unwrap_or(&mut []);
-        if let Some(opened) = places.get_mut(place_of(priority)) {
+        let entry = self.entry(0);
+        let family = entry.family();
+        if let Some(opened) = self.words.get_mut(entry.at) {
             *opened = OPENED as u32;
         }
+        let Some((&head, rest)) = self.words.get(family..self.used).and_then(|words| words.split_first()) else {
+            return;
+        };
+        let places = rest.get(..first_and_count(head).1).unwrap_or(&[]);
         let best = places.iter().fold(OPENED, |best, &word| best.max(word as i32));
         if best > OPENED {
-            self.sink(Entry { priority: best, family });
+            self.sink(Entry::of_best(family, best));
         } else {
             self.waiting -= 1;
             self.sink(self.entry(self.waiting));
@@ -150,15 +152,16 @@ impl<'a> Frontier<'a> {
     /// a frontier without a heap.
     #[cold]
     pub fn choose(&mut self, is_wanted: impl Fn(&Self, usize) -> bool) -> bool {
-        let mut best = Entry { priority: OPENED, family: 0 };
+        let mut best = Entry { priority: OPENED, at: 0 };
         let mut start = 0;
         for (first, words) in self.families() {
+            start += HEAD;
             for (i, &word) in words.iter().enumerate() {
-                if word as i32 > best.priority && is_wanted(self, first + i) {
-                    best = Entry { priority: word as i32, family: start };
+                if word > best.priority && is_wanted(self, first + i) {
+                    best = Entry { priority: word, at: start + i };
                 }
             }
-            start += (HEAD + words.len()) as u32;
+            start += words.len();
         }
         self.waiting = usize::from(best.priority > OPENED);
         self.put(0, best);
@@ -168,21 +171,21 @@ impl<'a> Frontier<'a> {
     /// All unopened nodes, in the order in which they were put in.
     pub fn iter(&self) -> impl Iterator<Item = Unopened> {
         self.families().flat_map(|(first, priorities)| {
-            let nodes = priorities.iter().enumerate().filter(|&(_, &word)| word as i32 != OPENED);
-            nodes.map(move |(i, &word)| Unopened { priority: priority_of(word as i32), node: first + i })
+            let nodes = priorities.iter().enumerate().filter(|&(_, &word)| word != OPENED);
+            nodes.map(move |(i, &word)| Unopened { priority: priority_of(word), node: first + i })
         })
     }
 
     /// The families: the first node, and the words that [`priority_of`] takes; a node that was opened has next to nothing.
     #[inline]
-    pub fn families(&self) -> impl Iterator<Item = (usize, &[u32])> {
+    pub fn families(&self) -> impl Iterator<Item = (usize, &[i32])> {
         let mut rest = self.words.get(..self.used).unwrap_or(&[]);
         core::iter::from_fn(move || {
             let (&head, behind) = rest.split_first()?;
             let (first, count) = first_and_count(head);
             let (priorities, next) = behind.split_at_checked(count)?;
             rest = next;
-            Some((first, priorities))
+            Some((first, bytemuck::try_cast_slice(priorities).unwrap_or(&[])))
         })
     }
 
@@ -225,17 +228,17 @@ impl<'a> Frontier<'a> {
 
     #[inline]
     fn entry(&self, at: usize) -> Entry {
-        let entries = self.words.as_chunks::<ENTRY>().0;
-        let [priority, family] = entries.get(entries.len().wrapping_sub(at + 1)).copied().unwrap_or_default();
-        Entry { priority: priority as i32, family }
+        let heap: &[u16] = bytemuck::try_cast_slice(self.words).unwrap_or(&[]);
+        let at = heap.get(heap.len().wrapping_sub(at + 1)).map_or(0, |&at| usize::from(at));
+        Entry { priority: self.words.get(at).map_or(OPENED, |&word| word as i32), at }
     }
 
     #[inline]
     fn put(&mut self, at: usize, entry: Entry) {
-        let entries = self.words.as_chunks_mut::<ENTRY>().0;
-        let last = entries.len();
-        if let Some(place) = entries.get_mut(last.wrapping_sub(at + 1)) {
-            *place = [entry.priority as u32, entry.family];
+        let heap: &mut [u16] = bytemuck::try_cast_slice_mut(self.words).unwrap_or(&mut []);
+        let len = heap.len();
+        if let Some(place) = heap.get_mut(len.wrapping_sub(at + 1)) {
+            *place = entry.at as u16;
         }
     }
 }
@@ -280,11 +283,25 @@ fn place_of(word: i32) -> usize {
     (PLACE - (word & PLACE)) as usize
 }
 
-/// An entry of the heap: the priority of a family's best child, and where the family starts.
+/// What an entry of the heap stands for: the priority of a family's best child, and where it stands.
 #[derive(Clone, Copy)]
 struct Entry {
     priority: i32,
-    family: u32,
+    at: usize,
+}
+
+impl Entry {
+    /// The best child of the family that starts there.
+    #[inline]
+    fn of_best(family: usize, priority: i32) -> Self {
+        Self { priority, at: family + HEAD + place_of(priority) }
+    }
+
+    /// Where its family starts.
+    #[inline]
+    fn family(&self) -> usize {
+        self.at.wrapping_sub(HEAD + place_of(self.priority))
+    }
 }
 
 #[cfg(test)]
@@ -358,16 +375,34 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_and_changes_nothing() {
-        let mut words = [0; 10];
+        let mut words = [0; 7];
         let mut frontier = Frontier::new(&mut words);
         assert!(frontier.peek().is_none());
         frontier.pop();
         assert!(!push(&mut frontier, 0, &[0; 8]));
         assert!(push(&mut frontier, 0, &[32, 64, 96]));
-        assert_eq!(frontier.words_needed(), 6);
+        assert_eq!(frontier.words_needed(), 5);
         assert!(frontier.has_room(1, 0) && !frontier.has_room(1, 1) && !frontier.has_room(2, 0));
         assert!(!push(&mut frontier, 3, &[9, 9]));
         assert_eq!(frontier.peek(), Some(Unopened { priority: Log2::from_bits(96), node: 2 }));
         assert_eq!(frontier.iter().count(), 3);
+    }
+
+    #[test]
+    fn of_large_memory_it_uses_what_sixteen_bits_count() {
+        let mut words = vec![0; MOST_WORDS + 100];
+        let mut frontier = Frontier::new(&mut words);
+        let mut families = 0;
+        // Each better than all before it.
+        while push(&mut frontier, families * FAMILY, &[32 * families as i32; FAMILY]) {
+            families += 1;
+        }
+        assert!((MOST_WORDS - 2 * FAMILY..=MOST_WORDS).contains(&frontier.words_needed()));
+        for family in (0..families).rev() {
+            let best = frontier.peek().map(|best| best.node);
+            assert_eq!(best, Some(family * FAMILY));
+            (0..FAMILY).for_each(|_| frontier.pop());
+        }
+        assert!(frontier.peek().is_none());
     }
 }

@@ -3,7 +3,7 @@
 use core::ops::{Deref, DerefMut};
 
 use super::FAMILY;
-use super::frontier::words_for;
+use super::frontier::{MOST_WORDS, words_for};
 use crate::Error;
 use crate::model::{Budget, Model};
 use crate::tree::{Descent, Tree};
@@ -21,8 +21,8 @@ pub const fn seen_words(classes: usize) -> usize {
 /// prints: [`Model::scratch_words`] at compile time.
 ///
 /// ```
-/// static SCRATCH: zhat::Scratch<{ zhat::scratch_words(10_000, 490) }> = zhat::Scratch::new();
-/// # assert_eq!(SCRATCH.len(), 803);
+/// static SCRATCH: zhat::Scratch<{ zhat::scratch_words(10_000, 400) }> = zhat::Scratch::new();
+/// # assert_eq!(SCRATCH.len(), 713);
 /// ```
 pub const fn scratch_words(classes: usize, frontier_words: usize) -> usize {
     seen_words(classes) + frontier_words
@@ -36,7 +36,7 @@ pub const fn scratch_words(classes: usize, frontier_words: usize) -> usize {
 /// ```
 /// use zhat::{Scratch, scratch_words};
 ///
-/// let scratch = Scratch::<{ scratch_words(10_000, 490) }>::new();
+/// let scratch = Scratch::<{ scratch_words(10_000, 400) }>::new();
 /// assert!(size_of_val(&scratch) < 4 * 1024);
 /// ```
 #[derive(Clone, Debug)]
@@ -46,8 +46,8 @@ impl<const WORDS: usize> Scratch<WORDS> {
     /// Empty memory; each search starts by clearing what it uses.
     ///
     /// ```
-    /// let scratch = zhat::Scratch::<724>::new();
-    /// assert_eq!(scratch.len(), 724);
+    /// let scratch = zhat::Scratch::<591>::new();
+    /// assert_eq!(scratch.len(), 591);
     /// ```
     pub const fn new() -> Self {
         Self([0; WORDS])
@@ -114,7 +114,7 @@ impl Model<'_> {
 fn frontier_words(tree: &Tree<'_>, cap: usize) -> usize {
     let descent = tree.descent();
     let before_a_row = words_within(tree, cap.saturating_sub(descent.cost as usize));
-    even(words_within(tree, cap).max(before_a_row.saturating_add(words_for_descent(&descent))))
+    words_within(tree, cap).max(before_a_row.saturating_add(words_for_descent(&descent))).min(MOST_WORDS)
 }
 
 /// The words that the nodes of a search within a cap take at most.
@@ -162,7 +162,7 @@ impl<'a> Buffers<'a> {
     pub fn new(memory: &'a mut [u32], model: &Model<'_>, tree: &Tree<'_>) -> Result<Self, Error> {
         let seen = seen_words(model.classes());
         let top = words_for(tree.top(), tree.top().div_ceil(FAMILY));
-        let least = seen.saturating_add(even(top.saturating_add(words_for_descent(&tree.descent()))));
+        let least = seen.saturating_add(top).saturating_add(words_for_descent(&tree.descent()));
         if memory.len() < least {
             return Err(Error::ScratchWords(least as u32));
         }
@@ -170,9 +170,4 @@ impl<'a> Buffers<'a> {
         let (seen, frontier) = memory.split_at_mut_checked(seen).ok_or(Error::ScratchWords(least as u32))?;
         Ok(Self { seen, frontier })
     }
-}
-
-/// The frontier uses whole entries of its heap, which are two words.
-fn even(words: usize) -> usize {
-    words.saturating_add(words & 1)
 }

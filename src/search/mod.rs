@@ -18,7 +18,7 @@ mod seen;
 mod top;
 mod work;
 
-pub(crate) use best_first::{SearchResult, best_first};
+pub(crate) use best_first::{SearchResult, add_masses, best_first};
 pub(crate) use certain_log_z::{certain_around, certain_log_z};
 pub(crate) use certain_top::{certain_top, top_of_all};
 pub(crate) use frontier::{FAMILY, Frontier, Unopened, priority_of};

@@ -11,7 +11,7 @@ use crate::model::Model;
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
 /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
-/// let (top, _) = zhat::Classifier::new(model)?.certain_top::<1>(&query, &mut [0; 82])?;
+/// let (top, _) = zhat::Classifier::new(model)?.certain_top::<1>(&query, &mut [0; 74])?;
 /// let best: zhat::estimators::Candidate = top[0];
 /// println!("class {}: score {:.3}", best.class, best.score.to_nats());
 /// # Ok::<(), zhat::Error>(())

@@ -28,7 +28,7 @@ impl Work {
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
     /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
-    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 82])?;
+    /// let answer = zhat::Classifier::new(model)?.classify::<1>(&query, &mut [0; 74])?;
     /// assert_eq!(answer.work.row_equivalents(), answer.work.rows + answer.work.nodes);
     /// # Ok::<(), zhat::Error>(())
     /// ```

@@ -86,9 +86,10 @@ impl Spread {
     #[inline]
     pub(crate) fn of_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
         let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
-        let gauss = self.value.times(curve);
-        let bits = if gauss <= count {
-            gauss as i32
+        // Compared before it is moved up, so that nothing is lost above the word.
+        let gauss = self.value.lowered(curve);
+        let bits = if gauss <= count >> self.value.up {
+            (gauss << self.value.up) as i32
         } else {
             cold_path();
             // Both are below 2^31, so the difference is an i32.
@@ -139,8 +140,14 @@ impl Factor {
     /// At most 2^30.
     #[inline]
     fn times(&self, number: u16) -> u32 {
+        self.lowered(number).min((1 << 30) >> self.up) << self.up
+    }
+
+    /// The product, still to be moved up.
+    #[inline]
+    fn lowered(&self, number: u16) -> u32 {
         let units = SmallFloat::from_bits(number).units() << Self::HEADROOM;
         let upper = ((u64::from(self.mantissa) * u64::from(units)) >> 32) as u32;
-        (upper >> self.down).min((1 << 30) >> self.up) << self.up
+        upper >> self.down
     }
 }

@@ -26,7 +26,7 @@ pub const DIM: usize = 16;
 pub const BUDGET: zhat::Budget = zhat::Budget::new(50).with_epsilon(0.0).with_expand(8);
 
 /// The words of memory that are enough for any query within the budget.
-pub const SCRATCH_WORDS: usize = 82;
+pub const SCRATCH_WORDS: usize = 74;
 
 /// A query: d, rounded up to whole words.
 pub type Query = zhat::QueryBuffer<16>;
