@@ -212,8 +212,8 @@ fn stack(bench: &mut Bench<'_>) -> Result<(), &'static str> {
             ram(used)
         );
         figure!("{} in all with the scratch memory that is enough for any query within the cap", ram(enough));
-        if bench.model.classes() <= 10_000 && ram(enough) > 8 * 1024 {
-            return Err("the classifier takes more than 8 KiB of RAM");
+        if bench.model.classes() <= 10_000 && ram(enough) > 5 * 1024 {
+            return Err("the classifier takes more than 5 KiB of RAM");
         }
     }
     Ok(())

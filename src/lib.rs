@@ -100,7 +100,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `alloc` | `ModelBuf`, a model that owns its bytes |
-//! | `rows4` | models of 4-bit rows (`zhat build --bits 4`), which are refused without it: 2.5 KiB of code that others do not need |
+//! | `rows4` | models of 4-bit rows (`zhat build --bits 4`), which are refused without it: 1.8 KB of code that others do not need |
 //! | `std` | `zhat::host`: readers, builder, evaluation |
 //! | `cli` | the `zhat` command and the plots |
 //! | `import` | an engine that runs ONNX networks, for `zhat build --model … --inputs …` and `zhat check` |

@@ -28,6 +28,8 @@ pub enum Bits {
     Four,
 }
 
+// Without `rows4` no width asks for all of them.
+#[cfg_attr(not(feature = "rows4"), allow(unused_variables))]
 impl Bits {
     /// The number of bits.
     ///
@@ -83,11 +85,11 @@ impl Bits {
     }
 
     /// The sum of the squares of a row's weights that a query is made for at least.
-    pub(crate) const fn least_largest_row(self, _stride: usize) -> u32 {
+    pub(crate) const fn least_largest_row(self, stride: usize) -> u32 {
         match self {
             Self::Eight => 0,
             #[cfg(feature = "rows4")]
-            Self::Four => four_bit::least_largest_row(_stride),
+            Self::Four => four_bit::least_largest_row(stride),
         }
     }
 
@@ -103,21 +105,21 @@ impl Bits {
 
     /// The weight of a column; zero where a row has none.
     #[inline]
-    pub(crate) fn weight(self, row: &[i16], column: usize, _stride: usize) -> i8 {
+    pub(crate) fn weight(self, row: &[i16], column: usize, stride: usize) -> i8 {
         match self {
             Self::Eight => row.get(column / 2).map_or(0, |&pair| kernels::weights(pair)[column % 2]),
             #[cfg(feature = "rows4")]
-            Self::Four => four_bit::weight(row, column, _stride),
+            Self::Four => four_bit::weight(row, column, stride),
         }
     }
 
     /// The sum of the squares of a row's weights; `None` if one of them is none.
     #[inline]
-    pub(crate) fn squares(self, row: &[i16], _dim: usize) -> Option<u32> {
+    pub(crate) fn squares(self, row: &[i16], dim: usize) -> Option<u32> {
         match self {
             Self::Eight => kernels::squares(row),
             #[cfg(feature = "rows4")]
-            Self::Four => four_bit::squares(row, _dim),
+            Self::Four => four_bit::squares(row, dim),
         }
     }
 
