@@ -98,6 +98,29 @@ pub fn outcomes(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<
     })
 }
 
+/// The best classes that a search finds.
+#[derive(Clone, Debug)]
+pub struct Found<const K: usize> {
+    /// Best first.
+    pub best: heapless::Vec<Candidate, K>,
+    /// ln Ẑ, without a factor on the far field.
+    pub log_z: f32,
+}
+
+/// The best `K` classes that a search with a budget finds for each query.
+///
+/// # Errors
+/// [`Error`], for the first query that the model refuses, or [`Error::NoIndex`].
+pub fn found<const K: usize>(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<Vec<Found<K>>, Error> {
+    let tree = model.tree().ok_or(Error::NoIndex)?;
+    each_query(model, queries, |_, HostScratch { query, memory }| {
+        let mut best = heapless::Vec::<Candidate, K>::new();
+        let buffers = Buffers::new(memory, model, tree)?;
+        let found = moments::fields(model, tree, query, budget, Log2::default(), buffers, &mut Top::new(&mut best));
+        Ok(Found { best, log_z: super::linear::log_sum_exp(&[found.near.ln(), found.far.ln()]) })
+    })
+}
+
 /// The top `K` classes of all queries within a budget, as [`Classifier`] answers.
 ///
 /// # Errors

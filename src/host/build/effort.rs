@@ -6,7 +6,7 @@
 use super::links::BRUTE_FORCE;
 use super::parts::Sizes;
 use super::tune::{SEARCHES, SEARCHES_TO_CHOOSE};
-use super::{Plan, Stage, Targets, Task};
+use super::{MADE_UP, MADE_UP_TO_CHOOSE, Plan, Stage, Targets, Task, reach};
 
 /// The stages of a build in their order, and what each takes.
 #[derive(Clone, Debug)]
@@ -38,9 +38,12 @@ impl Effort {
             stages.push((Task::Try(i + 1, of), tree + near + plans.len() as f64 * trial(SEARCHES)));
         }
         let kinds = if learn > 0 { 2.0 } else { 1.0 };
-        stages.push((Task::Try(of, of), tree + layer.near() + kinds * trial(SEARCHES_TO_CHOOSE)));
+        let reach = |asked: usize, times: f64| layer.search(asked, targets.work) * (reach::FURTHER as f64 + times);
+        let asked = if learn > 0 { learn + rows.min(MADE_UP_TO_CHOOSE) } else { 0 };
+        let choice = kinds * trial(SEARCHES_TO_CHOOSE) + reach(asked, kinds + 1.0);
+        stages.push((Task::Try(of, of), tree + layer.near() + choice));
         let taught = if learn > 0 { layer.teach(learn + tune) + layer.learn(tune) } else { 0.0 };
-        stages.push((Task::Finish, tree + taught + layer.near()));
+        stages.push((Task::Finish, tree + taught + layer.near() + reach(learn + tune + rows.min(MADE_UP), 1.0)));
         if prove > 0 {
             let proof = layer.exact(all + 2 * prove) + layer.search(all + prove, targets.work);
             stages.push((Task::Prove, proof));

@@ -7,8 +7,9 @@ use super::hierarchy::Hierarchy;
 use super::links::{Links, Together, Tops};
 use super::metric::Metric;
 use super::predict::{Learned, Lesson, NodeFit};
+use super::reach::{Asking, Reach};
 use super::shift::Shift;
-use super::{Plan, bounds, links, moments, predict, spread_function};
+use super::{Plan, bounds, links, moments, predict, reach, spread_function};
 use crate::host::quantise::{self, QuantisedRows};
 use crate::host::{BuildError, Compensation, Matrix, linear};
 use crate::model::{Bits, ModelBuf, Settings};
@@ -39,7 +40,7 @@ impl Source {
 pub struct Taught<'a> {
     pub queries: &'a Matrix,
     /// The best rows of each query, in the order of the classes, and its Z.
-    tops: Vec<Tops>,
+    pub tops: Vec<Tops>,
     /// Which classes are high together, and how often.
     together: Together,
 }
@@ -132,6 +133,21 @@ impl Index<'_> {
     /// Adds a function of the query to what all nodes predict.
     pub fn shift(&mut self, shift: &Shift) {
         self.fits.iter_mut().for_each(|fit| shift.add_to(fit));
+    }
+
+    /// Lays links to what the queries miss.
+    pub fn reach(&mut self, settings: Settings, asking: &[Asking<'_>]) -> Result<(), BuildError> {
+        if settings.budget.expand == 0 || self.links.list.is_empty() || asking.is_empty() {
+            return Ok(());
+        }
+        let mut row_of = vec![0; self.grown.rows.len()];
+        self.grown.hierarchy.order.iter().enumerate().for_each(|(row, &class)| row_of[class as usize] = row as u32);
+        let mut reach = Reach::new(&self.links, asking, &row_of);
+        for place in 0..reach::PLACES {
+            let draft = self.draft(settings)?;
+            reach.lay(&draft.model(), &mut self.links, &settings.budget, place)?;
+        }
+        Ok(())
     }
 
     /// The finished file.

@@ -4,10 +4,10 @@
 //! cosine. For classes that no calibration query reaches there is one pseudo-query each: a linear map from row to
 //! winning query, learned on the classes that do win, and scaled until the class wins.
 
-use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::hierarchy::Hierarchy;
+use super::made_up::MadeUp;
 use super::metric::Metric;
 use crate::host::quantise::QuantisedRows;
 use crate::host::{Matrix, linear};
@@ -27,6 +27,24 @@ pub struct Links {
     pub list: Vec<u32>,
     /// Which rows these are.
     pub linked: Vec<bool>,
+}
+
+impl Links {
+    /// How many each of these rows has.
+    pub fn per_row(&self) -> usize {
+        self.list.len().checked_div(self.linked.iter().filter(|&&linked| linked).count()).unwrap_or(0)
+    }
+
+    /// Where the links of each row begin, for those that have any.
+    pub fn places(&self) -> Vec<Option<u32>> {
+        let per_row = self.per_row() as u32;
+        let mut next = 0;
+        let mut place = || {
+            next += per_row;
+            next - per_row
+        };
+        self.linked.iter().map(|linked| linked.then(&mut place)).collect()
+    }
 }
 
 /// What queries say about which classes belong together, in the order of the classes.
@@ -187,30 +205,7 @@ fn largest(values: &[f32], count: usize) -> Vec<u32> {
 
 /// The best rows of one made-up query for each class that did not win often enough to be known.
 fn pseudo_queries(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops]) -> Option<Vec<Vec<u32>>> {
-    let d = queries.cols();
-    let mut sums = vec![(vec![0.0f64; d], 0usize); layer.len()];
-    for (query, top) in queries.iter().zip(tops) {
-        let (sum, count) = &mut sums[top.rows[0] as usize];
-        *count += 1;
-        sum.iter_mut().zip(query).for_each(|(sum, &x)| *sum += f64::from(x));
-    }
-    let winners: Vec<usize> = (0..sums.len()).filter(|&row| sums[row].1 > 0).collect();
-    if winners.len() < 8 {
-        return None;
-    }
-    // Ridge from [row, 1] to the mean winning query.
-    let p = d + 1;
-    let mut augmented = layer.augmented(0, layer.len());
-    augmented.chunks_exact_mut(p).for_each(|row| row[d] = 1.0);
-    let x = DMatrix::from_fn(winners.len(), p, |i, j| f64::from(augmented[winners[i] * p + j]));
-    let y = DMatrix::from_fn(winners.len(), d, |i, j| sums[winners[i]].0[j] / sums[winners[i]].1 as f64);
-    let gram = x.transpose() * &x;
-    let ridge = gram.trace() / p as f64 * 0.05;
-    let map = (gram + DMatrix::identity(p, p) * ridge).cholesky()?.solve(&(x.transpose() * y));
-    let map: Vec<f32> = (0..p * d).map(|at| map[(at / d, at % d)] as f32).collect();
-    let made_up = linear::times(&augmented, &map, p);
-    let made_up = Matrix::new(made_up, d)?;
-    Some(scaled_until_won(layer, &made_up))
+    Some(scaled_until_won(layer, &MadeUp::learn(layer, queries, tops)?.one_each()))
 }
 
 /// The best rows of each made-up query at the first scale at which its class wins; empty if it never does.

@@ -20,12 +20,14 @@ mod index;
 mod kmeans;
 mod likeness;
 mod links;
+mod made_up;
 mod metric;
 mod moments;
 mod parts;
 mod plan;
 mod predict;
 mod prove;
+mod reach;
 mod shift;
 mod spread_function;
 mod stress;
@@ -43,10 +45,12 @@ use crate::math::Log2;
 use crate::model::{Budget, FileWriter, ModelBuf, Section, Settings};
 pub(in crate::host) use assemble::indices;
 use effort::Effort;
-use index::{Grown, Source, Taught};
+use index::{Grown, Index, Source, Taught};
+use made_up::MadeUp;
 use parts::Parts;
 pub use plan::{Plan, Targets};
 pub use predict::Correction;
+use reach::Asking;
 use shift::Shift;
 use tune::Judge;
 pub use tune::{Trial, TrialResult, Unseen};
@@ -203,7 +207,8 @@ pub fn build(
     progress(Task::Quantise);
     let source = Source::new(weights, biases, calibration, targets.bits);
     let parts = Parts::new(weights, calibration, targets.seed);
-    let builder = Builder { source: &source, parts: &parts, like: calibration.unwrap_or(&parts.tune), targets };
+    let builder =
+        Builder { weights, source: &source, parts: &parts, like: calibration.unwrap_or(&parts.tune), targets };
     let is_tiny = weights.rows() <= TINY && !targets.always_index;
     let searched = if is_tiny { Err(NoIndex::Cheaper) } else { builder.search(calibration, progress)? };
     progress(Task::Finish);
@@ -245,6 +250,7 @@ fn without_links(best: &Trial, trials: &[Trial]) -> Option<TrialResult> {
 }
 
 struct Builder<'a> {
+    weights: &'a Matrix,
     source: &'a Source,
     parts: &'a Parts,
     /// Queries as they will come.
@@ -306,19 +312,31 @@ impl Builder<'_> {
         let grown = Grown::new(self.source, &first, self.like, self.targets.seed);
         let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
         let near = self.nearest(&grown, first.blend, most_links, &mut near);
+        let settings = judge.provisional(&first, &trials);
+        let made_up = taught.as_ref().and_then(|taught| self.made_up(Some(taught), MADE_UP_TO_CHOOSE));
+        let asking = match &taught {
+            Some(_) => {
+                let index = grown.index(&first, learned.as_deref(), taught.as_ref(), near);
+                asking(&index, settings, taught.as_ref(), made_up.as_ref())?
+            }
+            None => Vec::new(),
+        };
+        let index = |plan: &Plan| -> Result<Index<'_>, BuildError> {
+            let mut index = grown.index(plan, learned.as_deref(), taught.as_ref(), near);
+            index.reach(settings, &asking)?;
+            Ok(index)
+        };
         // Links from joint appearance, with and without: each kind is worth something on its own.
         let kinds: &[bool] = if first.joint_links && taught.is_some() { &[true, false] } else { &[false] };
         for &joint_links in kinds {
             let plan = Plan { joint_links, ..first };
-            let index = grown.index(&plan, learned.as_deref(), taught.as_ref(), near);
-            trials.extend(judge.try_all(&index, &plan)?);
+            trials.extend(judge.try_all(&index(&plan)?, &plan)?);
         }
         let eligible = trials.iter().filter(|trial| judge.keeps_to_work(trial));
         let Some(mut best) = eligible.min_by(|a, b| a.result.cost().total_cmp(&b.result.cost())).cloned() else {
             return none(least);
         };
         if taught.is_some() && self.targets.linked.is_none() {
-            let index = |plan: &Plan| grown.index(plan, learned.as_deref(), taught.as_ref(), near);
             best = thin::fewest_links(&judge, best, index, &mut trials)?;
         }
         let stride = self.source.rows.dim.next_multiple_of(crate::kernels::ROW_ALIGN);
@@ -354,7 +372,16 @@ impl Builder<'_> {
         let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
         let near = grown.nearest(plan.links);
         let mut index = grown.index(plan, learned.as_deref(), taught.as_ref(), &near);
-        let settings = best.settings(log_z_of_zero);
+        let mut settings = best.settings(log_z_of_zero);
+        let made_up = self.made_up(taught.as_ref(), MADE_UP);
+        let asking = asking(&index, settings, taught.as_ref(), made_up.as_ref())?;
+        index.reach(settings, &asking)?;
+        if taught.is_none() {
+            let draft = index.draft(settings)?;
+            let found = measure::outcomes(&draft.model(), &self.parts.tune, &settings.budget)?;
+            let truths = measure::truths(&draft.model(), &self.parts.tune)?;
+            settings.far_factor = Log2::from_nats(tune::far_factor(&found, &truths));
+        }
         if let Some(taught) = &taught {
             let draft = index.draft(settings)?;
             let found = measure::outcomes(&draft.model(), taught.queries, &settings.budget)?;
@@ -363,6 +390,15 @@ impl Builder<'_> {
             }
         }
         index.assemble(settings)
+    }
+
+    /// A query for each class, as far as they are not too many: made up as calibration queries are, or its row.
+    fn made_up(&self, taught: Option<&Taught<'_>>, most: usize) -> Option<Matrix> {
+        let queries = match taught {
+            Some(taught) => MadeUp::learn(&self.source.rows, taught.queries, &taught.tops)?.varied(most),
+            None => parts::stand_ins(self.weights, most, self.targets.seed),
+        };
+        parts::those_that_fit(&queries, self.weights)
     }
 
     /// The rows alone.
@@ -378,6 +414,25 @@ impl Builder<'_> {
         file.required(Section::Settings, &settings.to_words());
         Ok(file.into_model()?)
     }
+}
+
+/// The most queries that are made up, for the finished model and while it is chosen.
+const MADE_UP: usize = 100_000;
+const MADE_UP_TO_CHOOSE: usize = 20_000;
+/// What a query that is made up counts beside one that came.
+const MADE_UP_WEIGHT: f32 = 0.15;
+
+/// Those who ask for links.
+fn asking<'a>(
+    index: &Index<'_>,
+    settings: Settings,
+    taught: Option<&Taught<'a>>,
+    made_up: Option<&'a Matrix>,
+) -> Result<Vec<Asking<'a>>, BuildError> {
+    let draft = index.draft(settings)?;
+    let came = taught.map(|taught| (taught.queries, 1.0));
+    let all = came.into_iter().chain(made_up.map(|queries| (queries, MADE_UP_WEIGHT)));
+    all.map(|(queries, weight)| Asking::new(&draft.model(), queries, weight, &settings.budget)).collect()
 }
 
 fn check_queries(weights: &Matrix, queries: Option<&Matrix>) -> Result<(), BuildError> {

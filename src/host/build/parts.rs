@@ -50,7 +50,7 @@ impl Parts {
     /// Parts of the queries; without queries, rows in their place.
     pub fn new(weights: &Matrix, calibration: Option<&Matrix>, seed: u64) -> Self {
         let Some(queries) = calibration else {
-            return Self { learn: None, tune: stand_ins(weights, seed), learn_and_tune: None, prove: None };
+            return Self { learn: None, tune: stand_ins(weights, STAND_INS, seed), learn_and_tune: None, prove: None };
         };
         let part = |from: usize, to: usize| {
             let cols = queries.cols();
@@ -66,15 +66,21 @@ impl Parts {
     }
 }
 
-/// Rows in the place of queries: evenly taken, less those so large that no model would take them for a query.
-fn stand_ins(weights: &Matrix, seed: u64) -> Matrix {
-    let step = (weights.rows() / STAND_INS).max(1);
+/// At most `most` rows in the place of queries, evenly taken.
+pub fn stand_ins(weights: &Matrix, most: usize, seed: u64) -> Matrix {
+    let step = (weights.rows() / most).max(1);
     let first = seed as usize % step;
-    let norm = |row: usize| linear::dot(weights.row(row), weights.row(row)).sqrt();
-    let largest = (0..weights.rows()).map(norm).fold(0.0, f32::max);
-    let small = |&row: &usize| norm(row) * largest < crate::rows::SCORE_LIMIT * 0.9;
-    let picked = (first..weights.rows()).step_by(step).filter(small).take(STAND_INS);
+    let picked = (first..weights.rows()).step_by(step).take(most);
     let data: Vec<f32> = picked.flat_map(|row| weights.row(row)).copied().collect();
-    let nothing = vec![0.0; weights.cols()];
-    Matrix::new(if data.is_empty() { nothing } else { data }, weights.cols()).expect("whole rows")
+    let nothing = || Matrix::new(vec![0.0; weights.cols()], weights.cols()).expect("whole rows");
+    Matrix::new(data, weights.cols()).and_then(|rows| those_that_fit(&rows, weights)).unwrap_or_else(nothing)
+}
+
+/// Queries less those so large that no model of these rows would take them for one.
+pub fn those_that_fit(queries: &Matrix, weights: &Matrix) -> Option<Matrix> {
+    let norm = |row: &[f32]| linear::dot(row, row).sqrt();
+    let largest = weights.iter().map(norm).fold(0.0, f32::max);
+    let fits = |query: &&[f32]| norm(query) * largest < crate::rows::SCORE_LIMIT * 0.9;
+    let data: Vec<f32> = queries.iter().filter(fits).flatten().copied().collect();
+    Matrix::new(data, queries.cols()).filter(|queries| queries.rows() > 0)
 }

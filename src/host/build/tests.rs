@@ -252,3 +252,28 @@ fn links_are_at_the_rows_that_queries_reach_most() {
     assert!(few.plan.links == 0 || few.plan.linked <= 1.0);
     assert!(few.expected.error <= 1.08 * all.expected.error, "{few:?} {all:?}");
 }
+
+/// Without links between neighbours, so that what is found is found by those that are laid.
+#[test]
+fn rows_that_a_search_misses_are_found_once_they_are_linked() {
+    let layer = crate::host::Layer::generate(3000, 24, 5);
+    let source = Source::new(&layer.weights, &layer.biases, None, Bits::Eight);
+    let like = parts::stand_ins(&layer.weights, 500, 1);
+    let grown = Grown::new(&source, &Plan::default(), &like, 1);
+    let any: Vec<Vec<u32>> = (0..3000).map(|row| (0..6).map(|i| (row + 17 * i + 1) % 3000).collect()).collect();
+    let mut index = grown.index(&Plan::default(), None, None, &any);
+    let budget = Budget { cap: 150, epsilon: 0.0, expand: 4 };
+    let settings =
+        Settings { budget, far_factor: Log2::default(), temperature: 1.0, frontier_words: 0, log_z_of_zero: Log2::MIN };
+    let missed = |index: &Index<'_>| -> usize {
+        let draft = index.draft(settings).unwrap();
+        let truths = measure::truths(&draft.model(), &like).unwrap();
+        let found = measure::outcomes(&draft.model(), &like, &budget).unwrap();
+        found.iter().zip(&truths).filter(|(found, truth)| found.best < truth.best.score).count()
+    };
+    let before = missed(&index);
+    let asking = asking(&index, settings, None, Some(&like)).unwrap();
+    index.reach(settings, &asking).unwrap();
+    let after = missed(&index);
+    assert!(before >= 20 && 4 * after <= before, "{before} and {after} of {}", like.rows());
+}

@@ -21,7 +21,7 @@ const FEW_MISSED: f32 = 4.0;
 pub fn fewest_links<'g>(
     judge: &Judge<'_>,
     best: Trial,
-    index: impl Fn(&Plan) -> Index<'g>,
+    index: impl Fn(&Plan) -> Result<Index<'g>, BuildError>,
     trials: &mut Vec<Trial>,
 ) -> Result<Trial, BuildError> {
     if best.budget.expand == 0 {
@@ -34,7 +34,7 @@ pub fn fewest_links<'g>(
     let mut truths = None;
     for linked in SHARES {
         let plan = Plan { linked, ..best.plan };
-        let trial = judge.try_again(&index(&plan), &plan, best.budget, &mut truths)?;
+        let trial = judge.try_again(&index(&plan)?, &plan, best.budget, &mut truths)?;
         trials.push(trial.clone());
         if trial.result.cost_of_all() <= most && judge.keeps_to_work(&trial) {
             fewest = trial;

@@ -196,6 +196,13 @@ impl<'a> Judge<'a> {
         Ok(trials)
     }
 
+    /// Settings to begin with: those of the best trial of a plan.
+    pub fn provisional(&self, plan: &Plan, trials: &[Trial]) -> Settings {
+        let own = trials.iter().filter(|trial| trial.plan == *plan);
+        let best = own.min_by(|a, b| a.result.cost().total_cmp(&b.result.cost()));
+        best.map_or(draft(), |trial| trial.settings(Log2::MIN))
+    }
+
     /// Another index over the same tree with a budget that is known; `truths` are kept from one call to the next.
     pub fn try_again(
         &self,
@@ -288,6 +295,14 @@ impl<'a> Judge<'a> {
         };
         Trial { plan: *plan, budget, far_factor, result }
     }
+}
+
+/// The factor on the far field that leaves the smallest error.
+pub fn far_factor(outcomes: &[Outcome], truths: &[Truth]) -> f32 {
+    let error = |factor: f32| -> f32 {
+        outcomes.iter().zip(truths).map(|(o, t)| (o.log_z(factor) - t.log_z).exp_m1().abs()).sum()
+    };
+    (-60..=60).map(|step| step as f32 * 0.01).min_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(0.0)
 }
 
 fn mean_work(outcomes: &[Outcome]) -> f32 {

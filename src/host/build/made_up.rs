@@ -1,0 +1,86 @@
+//! Queries that are made up for classes that no query showed.
+//!
+//! A linear map from rows to the mean of the queries that they win is learned on the classes that do win, by ridge. What real queries
+//! differ by from what the map makes of their best class is added to it again, from one query or another.
+
+use nalgebra::DMatrix;
+
+use super::links::Tops;
+use crate::host::quantise::QuantisedRows;
+use crate::host::{Matrix, linear};
+
+/// With fewer classes that win nothing is learned.
+const FEW: usize = 8;
+/// λ, as a share of the mean square of the rows.
+const RIDGE: f64 = 0.05;
+/// Rows that are mapped at a time.
+const BLOCK: usize = 1024;
+/// Queries that are made up for each class, where these are not too many.
+const VARIED: usize = 2;
+
+/// The map, and what it leaves of real queries.
+pub struct MadeUp<'a> {
+    layer: &'a QuantisedRows,
+    /// A row with a one after it times this is a query.
+    map: Vec<f32>,
+    left: Matrix,
+}
+
+impl<'a> MadeUp<'a> {
+    /// Learns the map; `tops` are the best rows of each query. `None` where too few classes win.
+    pub fn learn(layer: &'a QuantisedRows, queries: &Matrix, tops: &[Tops]) -> Option<Self> {
+        let d = queries.cols();
+        let mut sums = vec![(vec![0.0f64; d], 0usize); layer.len()];
+        for (query, top) in queries.iter().zip(tops) {
+            let (sum, count) = &mut sums[top.rows[0] as usize];
+            *count += 1;
+            sum.iter_mut().zip(query).for_each(|(sum, &x)| *sum += f64::from(x));
+        }
+        let winners: Vec<usize> = (0..sums.len()).filter(|&row| sums[row].1 > 0).collect();
+        if winners.len() < FEW {
+            return None;
+        }
+        let p = d + 1;
+        let won = with_ones(layer, &winners);
+        let x = DMatrix::from_row_iterator(winners.len(), p, won.iter().map(|&x| f64::from(x)));
+        let y = DMatrix::from_fn(winners.len(), d, |i, j| sums[winners[i]].0[j] / sums[winners[i]].1 as f64);
+        let gram = x.transpose() * &x;
+        let ridge = gram.trace() / p as f64 * RIDGE;
+        let map = (gram + DMatrix::identity(p, p) * ridge).cholesky()?.solve(&(x.transpose() * y));
+        let map: Vec<f32> = (0..p * d).map(|at| map[(at / d, at % d)] as f32).collect();
+        let best: Vec<usize> = tops.iter().map(|top| top.rows[0] as usize).collect();
+        let mapped = best.chunks(BLOCK).flat_map(|rows| linear::times(&with_ones(layer, rows), &map, p));
+        let left = queries.data().iter().zip(mapped).map(|(query, mapped)| query - mapped).collect();
+        Some(Self { layer, map, left: Matrix::new(left, d)? })
+    }
+
+    /// What the map makes of each class.
+    pub fn one_each(&self) -> Matrix {
+        self.mapped((0..self.layer.len()).collect())
+    }
+
+    /// Queries that differ as real ones do, at most `most`: several for each class, or for some of them, evenly taken.
+    pub fn varied(&self, most: usize) -> Matrix {
+        let rows = self.layer.len();
+        let times = (most / rows).clamp(1, VARIED);
+        let some = (0..rows).step_by(rows.div_ceil(most).max(1));
+        let queries = self.mapped((0..times).flat_map(|_| some.clone()).collect());
+        // A stride that is prime to the number of queries takes them all in turn.
+        let others = (0..).map(|i| self.left.row(i * 7919 % self.left.rows()));
+        let with =
+            |(query, left): (&[f32], &[f32])| -> Vec<f32> { query.iter().zip(left).map(|(x, y)| x + y).collect() };
+        Matrix::new(queries.iter().zip(others).flat_map(with).collect(), queries.cols()).expect("whole rows")
+    }
+
+    fn mapped(&self, rows: Vec<usize>) -> Matrix {
+        let (p, d) = (self.layer.dim + 1, self.layer.dim);
+        let mapped = rows.chunks(BLOCK).flat_map(|rows| linear::times(&with_ones(self.layer, rows), &self.map, p));
+        Matrix::new(mapped.collect(), d).expect("whole rows")
+    }
+}
+
+/// Rows, each with a one in the place of its bias.
+fn with_ones(layer: &QuantisedRows, rows: &[usize]) -> Vec<f32> {
+    let one = |&row: &usize| layer.augmented(row, 1).into_iter().take(layer.dim).chain([1.0]);
+    rows.iter().flat_map(one).collect()
+}
