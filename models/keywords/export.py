@@ -23,7 +23,7 @@ from encoder_file import Quantised, macs, write
 from features import HOP, log_mel, normalised
 from model import STRIDE, Spotter
 from noises import coloured
-from train import UNHEARD, WORD, Augment, Bank, Draw, split
+from train import SECOND, UNHEARD, WORD, Augment, Bank, Draw, for_development, split
 
 AFTER = 20  # quiet frames that end a segment
 CALIBRATION = 9000  # queries of known voices
@@ -99,7 +99,6 @@ def references(folder, quantised, sounds):
 
 def main():
     options = parser(__doc__)
-    options.add_argument("--checkpoint", default="checkpoint.pt")
     options.add_argument("--out", type=pathlib.Path, help="folder for the arrays (default: DATA/export)")
     options.add_argument("--encoder", type=pathlib.Path, default=HERE / "encoder.bin")
     options.add_argument("--quick", action="store_true", help="encoder, output layer and reference clips only")
@@ -109,7 +108,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     words = Words()
     net = Spotter(words.count + 1)
-    net.load_state_dict(torch.load(options.data / options.checkpoint, weights_only=False)["net"])
+    net.load_state_dict(torch.load(options.data / SECOND, weights_only=False)["net"])
     net.eval()
     np.save(out / "weights.npy", net.output.weight.detach().numpy())
     np.save(out / "bias.npy", net.output.bias.detach().numpy())
@@ -154,7 +153,7 @@ def main():
         sounds += more
         numbers.append(which)
     numbers = np.concatenate(numbers)
-    half = np.random.default_rng(3).permutation(words.count) < words.count // 2  # by words, both voices of a word in one half
+    half = for_development(words)
 
     def part(name, chosen, seed):
         chosen = np.flatnonzero(chosen)

@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # Makes everything in this folder from nothing: installs, words, speech, features, training, export, figures, model file, threshold, clips.
 # Every step may be stopped and started again; what is there is not made anew. Options: data folder (default target/keywords),
-# most minutes of training (default 65). Installs Debian packages (contrib and non-free for mbrola and pico) if run as root, and PyTorch
+# most minutes of the first training (default 75). Installs Debian packages (contrib and non-free for mbrola and pico) if run as root, and PyTorch
 # with a few others into a virtual environment in the data folder; nothing else is downloaded.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 data=${1:-$root/target/keywords}
-minutes=${2:-65}
+minutes=${2:-75}
 mkdir -p "$data"
 
 packages=(espeak-ng libespeak-ng1 festival festvox-kallpc16k festvox-kdlpc16k festvox-rablpc16k festvox-us1 festvox-us2 festvox-us3 festvox-en1
-          librhvoice5 rhvoice-english flite libflite1 mbrola mbrola-us1 mbrola-us2 mbrola-us3 mbrola-en1 mbrola-af1 mbrola-de1 mbrola-de2
-          mbrola-de3 mbrola-de4 mbrola-de5 mbrola-de6 mbrola-fr1 mbrola-fr4 mbrola-gr2 mbrola-hu1 mbrola-nl2 mbrola-pl1 mbrola-ro1 mbrola-sw1
-          mbrola-sw2 libttspico-utils asterisk-core-sounds-en-g722 ffmpeg wamerican gcc python3-venv)
+          librhvoice5 rhvoice-english flite libflite1 mbrola mbrola-us1 mbrola-us2 mbrola-us3 mbrola-en1
+          libttspico-utils asterisk-core-sounds-en-g722 ffmpeg wamerican gcc python3-venv)
 if ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
     sources=/etc/apt/sources.list.d/debian.sources
     if ! apt-cache show libttspico-utils 2>/dev/null | grep -q Filename && [ -f "$sources" ]; then
@@ -46,7 +45,8 @@ after() {
 "$python" "$here/noises.py" --data "$data"
 "$python" "$here/features.py" --data "$data"
 "$python" "$here/train.py" --data "$data" --minutes "$minutes" --threads 2
-after export "$data/checkpoint.pt" "$python" "$here/export.py" --data "$data"
+"$python" "$here/train.py" --data "$data" --second --threads 2
+after export "$data/second.pt" "$python" "$here/export.py" --data "$data"
 after figures "$data/.export" "$python" "$here/figures.py" --data "$data"
 after build "$data/.figures" "$here/build.sh" "$data"
 after spot "$data/.build" "$python" "$here/spot.py" --data "$data"

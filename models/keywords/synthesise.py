@@ -213,16 +213,14 @@ class Pico:
             return at_16k(*soundfile.read(file.name))
 
 
-ESPEAK = "en-us en-us+m2 en-us+m4 en-us+f2 en-us+f4 en-us+klatt4 en+f3 en-gb-x-rp+m3".split()
-# English by diphones of other languages: an accent, but one more person each.
-FOREIGN = "de1 de2 de3 de4 de5 de6 fr1 fr4 nl2 sw1 sw2 hu1 pl1 ro1 gr2 af1".split()
+ESPEAK = """en-us en-us+m2 en-us+m4 en-us+f2 en-us+f4 en-us+klatt4 en+f3 en+m2 en+m4 en+f2 en-gb-x-rp+m3 en-gb-x-rp+m7 en-gb-x-rp+f2
+    en-gb-x-rp+f4 en-gb-scotland+f4 en-gb-x-gbclan+m3""".split()
 VOICES = (
-    [(RhVoice, voice) for voice in ("alan", "bdl", "clb", "slt")]
+    [(RhVoice, voice) for voice in ("alan", "bdl", "clb", "slt", "evgeniy-eng", "lyubov")]
     + [(Festival, voice) for voice in ("kal_diphone", "ked_diphone", "rab_diphone")]
     + [(Festival, voice) for voice in ("us1_mbrola", "us2_mbrola", "us3_mbrola", "en1_mbrola")]
     + [(Flite, voice) for voice in ("kal16", "awb", "rms", "slt")]
     + [(Espeak, voice) for voice in ("mb-us1", "mb-us2", "mb-us3", "mb-en1")]
-    + [(Espeak, f"mb-{voice}-en") for voice in FOREIGN]
     + [(Espeak, voice) for voice in ESPEAK]
     + [(Pico, voice) for voice in ("en-US", "en-GB")]
 )

@@ -9,11 +9,14 @@ Threads work side by side, each on its own copy of the weights, and hand their g
 busy machine slows training down but does not stall it. The rate falls with the share that is done, of the examples or of the minutes,
 whichever is larger. What is kept is a moving average of the weights and of the statistics of batch normalisation.
 
-DATA/checkpoint.pt is written every few minutes and at the end; started again, training goes on from there. Seeds are fixed; the order
+A second, shorter training (`--second`) starts from what the first one made and evens out the accents. Voices that are known are known ever
+better, and strangers are not: what it keeps is the average that knew strangers best, the unheard engine's words for development and
+the recordings of a person.
+
+DATA/first.pt and DATA/second.pt are written every few minutes and at the end; started again, a training goes on from there. Seeds are fixed; the order
 in which gradients of the threads arrive is not.
 """
 import copy
-import itertools
 import math
 import os
 import re
@@ -32,11 +35,15 @@ from features import BANDS, FLOOR, energies, normalised
 from model import STRIDE, Spotter
 from noises import coloured
 
+FIRST, SECOND = "first.pt", "second.pt"  # what the two trainings leave
 UNHEARD = ("pico", "asterisk", "noises_dev", "noises_test")
-# How often a file of a voice is drawn, and how often in the last part of training; voices made from recordings of people who speak
-# their own language count more than formant synthesis and than English by diphones of other languages.
-WEIGHTS = (("espeak", 0.6, 0.4), ("mbrola_mb-us", 0.8, 0.8), ("mbrola_mb-en1", 0.8, 0.8), ("mbrola", 0.45, 0.15), ("flite_kal", 0.5, 0.5),
-           ("flite", 1.4, 1.4), ("festival", 1.0, 1.0), ("rhvoice", 2.4, 2.4), ("", 1.0, 1.0))
+# How often a file of a voice is drawn, in the first training and in the second. Voices made from recordings of people count more than
+# formant synthesis; in the second as many speak British English as American.
+WEIGHTS = (("espeak_en-us", 0.5, 0.5), ("espeak_en_f3", 0.5, 0.7), ("espeak_en-gb-x-rp_m3", 0.5, 0.7), ("espeak", 0.0, 0.7),
+           ("mbrola_mb-en1", 0.8, 2.0), ("mbrola", 0.8, 0.8), ("flite_kal", 0.5, 0.5), ("flite_awb", 1.4, 3.0), ("flite", 1.4, 1.4),
+           ("rhvoice_alan", 2.0, 4.0), ("rhvoice_evgeniy", 1.0, 1.0), ("rhvoice_lyubov", 1.0, 1.0), ("rhvoice", 2.0, 2.0),
+           ("festival_rab", 1.0, 2.5), ("festival_en1", 1.0, 2.0), ("", 1.0, 1.0))
+DROPPED = 0.1  # of the embedding, in training
 SHARE_OUTSIDE, SHARE_NOISES, SHARE_PARTIAL = 0.04, 0.015, 0.015
 LEAD, TAIL = 20, 30  # most frames before the word and after it
 NOISE_FRAMES = 800
@@ -46,29 +53,34 @@ WORD, OUTSIDE, NOISE = 0, 1, 2  # kinds of utterances
 class Bank:
     """Features of many utterances, end to end in one matrix."""
 
-    def __init__(self, files, words):
+    def __init__(self, files, words, second=False):
         pieces, columns, at, utterances = [], [], 0, 0
         for path in files:
             stored = np.load(path)
             spoken = stored["words"]
-            weight, late = next(values for name, *values in WEIGHTS if path.stem.startswith(name))
+            weight = next(weights[second] for name, *weights in WEIGHTS if path.stem.startswith(name))
             kind = np.where(spoken < words.count, WORD, np.where(spoken < len(words.all), OUTSIDE, NOISE))
             versions = [version for version in ("plain", "changed") if version in stored]
             for version in versions:
                 pieces.append(torch.from_numpy(stored[version]))
                 offsets = stored[version + "_offsets"]
-                columns.append((offsets[:-1] + at, np.diff(offsets), np.minimum(spoken, words.count), kind, np.full(len(spoken), weight / len(versions)), np.full(len(spoken), late / len(versions)),
-                                np.arange(len(spoken)) + utterances, np.full(len(spoken), version == "plain"), spoken,
+                columns.append((offsets[:-1] + at, np.diff(offsets), np.minimum(spoken, words.count), kind,
+                                np.full(len(spoken), weight / len(versions)), np.arange(len(spoken)) + utterances, np.full(len(spoken), version == "plain"), spoken,
                                 np.full(len(spoken), zlib.crc32(path.stem.encode()))))
                 at += len(pieces[-1])
             utterances += len(spoken)
         pieces.append(torch.zeros(1, BANDS, dtype=torch.float16))  # may be read, with weight 0, after the last frame
         self.frames = torch.cat(pieces)
-        (self.start, self.length, self.label, self.kind, self.weight, self.late, self.utterance, self.plain, self.word,
+        (self.start, self.length, self.label, self.kind, self.weight, self.utterance, self.plain, self.word,
          self.file) = map(np.concatenate, zip(*columns))
 
     def __len__(self):
         return len(self.start)
+
+
+def for_development(words):
+    """For each class whether the unheard engine's utterances are for development: half of the classes. The others are for test."""
+    return np.random.default_rng(3).permutation(words.count) < words.count // 2
 
 
 def split(bank):
@@ -78,11 +90,13 @@ def split(bank):
     return np.flatnonzero(~out), np.flatnonzero(out & bank.plain)
 
 
-def band_warp(ratio):
-    """A matrix that moves log energies along the bands as a vocal tract of another length would, between neighbours by lines."""
+def band_warp(ratio, bend):
+    """A matrix that moves log energies along the bands as a vocal tract of another length would, and low and high bands by `bend` bands
+    of their own; between neighbours by lines."""
     centre = np.linspace(2595 * np.log10(1 + 60 / 700), 2595 * np.log10(1 + 7600 / 700), BANDS + 2)[1:-1]
     wanted = 2595 * np.log10(1 + 700 * (10 ** (centre / 2595) - 1) * ratio / 700)
-    place = np.clip((wanted - centre[0]) / (centre[1] - centre[0]), 0, BANDS - 1)
+    bent = bend @ np.sin(np.pi * np.outer([1, 2], np.linspace(0, 1, BANDS)))
+    place = np.clip((wanted - centre[0]) / (centre[1] - centre[0]) + bent, 0, BANDS - 1)
     return torch.from_numpy(np.maximum(0, 1 - np.abs(np.arange(BANDS)[:, None] - place[None])).astype(np.float32))
 
 
@@ -91,8 +105,8 @@ class Augment:
 
     def __init__(self, bank, rng, strength=1.0):
         self.rng, self.strength = rng, strength
-        self.rare = 1.0  # how often noise, telephones and masks come, of the usual
-        self.warps = torch.stack([band_warp(warp) for warp in np.exp(np.linspace(-0.14, 0.14, 15) * strength)])
+        ratios = np.exp(np.linspace(-0.12, 0.12, 61) * strength)
+        self.warps = torch.stack([band_warp(ratio, rng.normal(0, 0.5, 2) * strength) for ratio in ratios])
         noises = [coloured(rng, 160 * NOISE_FRAMES + 400) for _ in range(40)]
         self.noise = torch.stack([energies(noise)[:NOISE_FRAMES] for noise in noises] + [self.babble(bank) for _ in range(24)])
         self.noise /= self.noise.mean((1, 2), keepdim=True)
@@ -113,6 +127,14 @@ class Augment:
     def chosen(self, share, *shape):
         return torch.from_numpy((self.rng.random(shape) < share).astype(np.float32))
 
+    def other_rhythm(self, place, end):
+        """Some parts of the word faster and others slower; its two ends stay. The derivative is 1 + sum a_k cos(pi k u), and positive."""
+        a = torch.randn(len(place), 3) * self.uniform(0, 0.3, len(place))[:, None]
+        a *= (0.8 / a.abs().sum(1, keepdim=True)).clamp(max=1)
+        turns = math.pi * torch.arange(1, 4)
+        u = place / end.clamp(min=1)
+        return (place + end * torch.einsum("bk,btk->bt", a / turns, torch.sin(u[..., None] * turns))).clamp(min=0).minimum(end)
+
     def batch(self, bank, picked, lead, speed, frames, plain=False):
         """Normalised features of `frames` frames, the word starting at frame `lead`, `speed` times as fast."""
         count = len(picked)
@@ -120,6 +142,8 @@ class Augment:
         place = (torch.arange(frames)[None] - torch.from_numpy(lead)[:, None]) * torch.from_numpy(speed).float()[:, None]
         inside = (place >= 0) & (place <= length - 1)
         place = torch.minimum(place.clamp(min=0), length - 1.0)
+        if not plain:
+            place = self.other_rhythm(place, length - 1.0)
         left = place.floor()
         row = (left.long() + torch.from_numpy(bank.start[picked])[:, None]).view(-1)
         a = bank.frames.index_select(0, row).float().view(count, frames, BANDS)
@@ -138,28 +162,28 @@ class Augment:
         equaliser = (torch.randn(count, 3) * torch.tensor([0.7, 0.5, 0.35]) * self.strength) @ self.waves
         equaliser *= self.chosen(0.6 * self.strength, count, 1)
         gain = equaliser.exp()
-        low_pass = torch.from_numpy(np.where(self.rng.random(count) < 0.1 * self.rare, self.rng.integers(27, BANDS, count), 99))[:, None]
+        low_pass = torch.from_numpy(np.where(self.rng.random(count) < 0.1, self.rng.integers(27, BANDS, count), 99))[:, None]
         gain = gain * torch.where(torch.arange(BANDS)[None] >= low_pass, 1e-4, 1.0)
         telephone = torch.ones(BANDS)
         telephone[:4] = telephone[28:] = 1e-4
-        gain = torch.where(self.chosen(0.08 * self.rare, count, 1) > 0, gain * telephone, gain)
+        gain = torch.where(self.chosen(0.08, count, 1) > 0, gain * telephone, gain)
         speech *= gain[:, None]
-        wet = self.rng.random(count) < 0.25 * self.rare
+        wet = self.rng.random(count) < 0.25
         if wet.any():
             wet = torch.from_numpy(np.flatnonzero(wet))
             decay = self.uniform(0.6, 0.92, len(wet))[:, None, None]
             later = torch.arange(frames)[:, None] - torch.arange(frames)[None]
             tail = torch.where(later > 0, decay ** later.clamp(min=0), 0.0) * self.uniform(0.02, 0.25, len(wet))[:, None, None]
             speech[wet] += torch.bmm(tail, speech[wet])
-        ratio = 10 ** (-self.uniform(3, 45, count) / 10) * self.chosen(0.7 * self.rare, count) + 10 ** (-self.uniform(45, 75, count) / 10)
+        ratio = 10 ** (-self.uniform(3, 45, count) / 10) * self.chosen(0.7, count) + 10 ** (-self.uniform(45, 75, count) / 10)
         noise_gain = (torch.randn(count, 3) * torch.tensor([0.4, 0.3, 0.2])) @ self.waves
         speech += noise * (noise_gain.exp() * (mean * ratio)[:, None])[:, None]
         level = 10 ** (self.uniform(-2.6, 0.5, count))[:, None, None]
         features = normalised(torch.log(speech.mul_(level).add_(FLOOR)))
         band, time_ = torch.arange(BANDS)[None], torch.arange(frames)[None]
-        at, wide = self.rng.integers(0, BANDS, (count, 1)), self.rng.integers(0, 6, (count, 1)) * (self.rng.random((count, 1)) < self.rare)
+        at, wide = self.rng.integers(0, BANDS, (count, 1)), self.rng.integers(0, 6, (count, 1))
         features *= ~((band >= torch.from_numpy(at)) & (band < torch.from_numpy(at + wide)))[:, None]
-        at, wide = self.rng.integers(0, frames, (count, 1)), self.rng.integers(0, 10, (count, 1)) * (self.rng.random((count, 1)) < self.rare)
+        at, wide = self.rng.integers(0, frames, (count, 1)), self.rng.integers(0, 10, (count, 1))
         features *= ~((time_ >= torch.from_numpy(at)) & (time_ < torch.from_numpy(at + wide)))[..., None]
         return features
 
@@ -167,11 +191,11 @@ class Augment:
 class Draw:
     """Endless batches: examples drawn by weight, those of similar length together."""
 
-    def __init__(self, bank, usable, words, rng, size, batches=24, late=False):
+    def __init__(self, bank, usable, words, rng, size, batches=24):
         self.bank, self.words, self.rng, self.size, self.batches = bank, words, rng, size, batches
         shares = ((WORD, 1 - SHARE_OUTSIDE - SHARE_NOISES), (OUTSIDE, SHARE_OUTSIDE), (NOISE, SHARE_NOISES))
         self.groups = [(usable[bank.kind[usable] == kind], share) for kind, share in shares]
-        self.summed = [np.cumsum((bank.late if late else bank.weight)[members]) for members, _ in self.groups]
+        self.summed = [np.cumsum(bank.weight[members]) for members, _ in self.groups]
 
     def __iter__(self):
         while True:
@@ -212,44 +236,6 @@ def accuracy(net, augment, bank, picked):
     return first / len(picked), five / len(picked)
 
 
-class Clusters:
-    """Rows of the output layer in clusters, so that the mean of a cluster tells whether the class is in it.
-
-    That is what a search through the layer lives on. At two sizes, k-means as the rows move; the loss is that of a classifier whose
-    classes are the clusters, whose rows are the means of theirs.
-    """
-
-    COUNTS = (40, 320)
-
-    def __init__(self, rows, seed):
-        rng = np.random.default_rng(seed)
-        self.groups = []
-        for count in self.COUNTS:
-            means = rows[torch.from_numpy(rng.permutation(len(rows))[:count])]
-            for _ in range(12):
-                group = torch.cdist(rows, means).argmin(1)
-                means = self.means(rows, group, count)
-            self.groups.append(group)
-
-    @staticmethod
-    def means(rows, group, count):
-        size = torch.bincount(group, minlength=count).clamp(min=1)[:, None]
-        return torch.zeros(count, rows.shape[1]).index_add(0, group, rows) / size
-
-    def follow(self, rows):
-        """Rows have moved: each goes to the nearest mean."""
-        self.groups = [torch.cdist(rows, self.means(rows, group, count)).argmin(1) for group, count in zip(self.groups, self.COUNTS)]
-
-    def loss(self, queries, output, label):
-        total = 0.0
-        for group, count in zip(self.groups, self.COUNTS):
-            size = torch.bincount(group, minlength=count)
-            means = self.means(torch.cat([output.weight, output.bias[:, None]], 1), group, count)
-            scores = queries @ means[:, :-1].T + means[:, -1] + (size + 1e-6).log()
-            total = total + F.cross_entropy(scores, group[label])
-        return total
-
-
 class Training:
     """The weights, their moving average and the optimiser, which the threads share."""
 
@@ -260,17 +246,22 @@ class Training:
         self.optimiser = torch.optim.AdamW(self.net.parameters(), options.rate, weight_decay=options.decay, fused=True)
         self.step, self.examples, self.before = 0, 0, 0.0
         self.loss = self.hit = 0.0
+        self.best = 0.0, None  # how well strangers were known at best, and the weights of then
         self.lock = threading.Lock()
         self.started = time.time()
-        self.path = options.data / options.checkpoint
+        self.path = options.data / (SECOND if options.second else FIRST)
         if self.path.exists():
             state = torch.load(self.path, weights_only=False)
             self.net.load_state_dict(state["running"])
             self.average.load_state_dict(state["net"])
             self.optimiser.load_state_dict(state["optimiser"])
             self.step, self.examples, self.before = state["step"], state["examples"], state["spent"]
+            self.best = state["best"]
             print(f"goes on after {self.before / 60:.1f} minutes", flush=True)
-        self.clusters = None
+        elif options.second:
+            state = torch.load(options.data / FIRST, weights_only=False)
+            self.net.load_state_dict(state["net"])
+            self.average.load_state_dict(state["net"])
 
     def spent(self):
         return self.before + time.time() - self.started
@@ -281,7 +272,8 @@ class Training:
 
     def save(self, final=False):
         with self.lock:
-            torch.save(dict(net=self.average.state_dict(), final=final, running=self.net.state_dict(),
+            kept = self.best[1] if final and self.options.second else self.average.state_dict()
+            torch.save(dict(net=kept, best=self.best, final=final, running=self.net.state_dict(),
                             optimiser=self.optimiser.state_dict(), spent=self.spent(),
                             step=self.step, examples=self.examples), self.path.with_suffix(".part"))
         self.path.with_suffix(".part").rename(self.path)
@@ -306,11 +298,6 @@ class Training:
                     own.lerp_(given, 1 - keep)
             for own, given in zip(net.parameters(), self.net.parameters()):
                 own.copy_(given)
-            if self.step >= self.options.free and self.options.clusters:
-                if self.clusters is None:
-                    self.clusters = Clusters(self.average.output.weight, self.options.seed)
-                elif self.step % 500 == 0:
-                    self.clusters.follow(self.average.output.weight)
             keep = min(0.98, 1 - 1 / (self.step + 1))
             self.loss = keep * self.loss + (1 - keep) * loss
             self.hit = keep * self.hit + (1 - keep) * hit
@@ -323,51 +310,46 @@ class Training:
         with self.lock:
             net = copy.deepcopy(self.net).train()
         parameters = list(net.parameters())
-        draws = [Draw(self.bank, self.usable, self.words, rng, self.options.batch, late=late) for late in (False, True)]
-        draws = [iter(draw) for draw in draws]
-        while self.done() < 1:
-            late = self.done() >= self.options.late
-            augment.rare = 0.6 if late else 1.0
-            picked, lead, speed, frames, last, label = next(draws[late])
+        for picked, lead, speed, frames, last, label in Draw(self.bank, self.usable, self.words, rng, self.options.batch):
+            if self.done() >= 1:
+                break
             queries = net.encoder(augment.batch(self.bank, picked, lead, speed, frames), last)
-            scores = net.output(queries)
+            scores = net.output(F.dropout(queries, DROPPED))
             loss = F.cross_entropy(scores, label, label_smoothing=self.options.smoothing)
-            total = loss + self.options.clusters * self.clusters.loss(queries, net.output, label) if self.clusters else loss
-            gradients = torch.autograd.grad(total, parameters)
+            gradients = torch.autograd.grad(loss, parameters)
             hit = (scores.detach().argmax(1) == label).float().mean().item()
             self.take(net, gradients, loss.item(), hit, len(picked))
 
 
 def main():
     options = parser(__doc__)
-    options.add_argument("--minutes", type=float, default=65, help="longest duration")
-    options.add_argument("--examples", type=float, default=9e6, help="examples to train on")
+    options.add_argument("--second", action="store_true", help="the second training, from what the first one made")
+    options.add_argument("--minutes", type=float, help="longest duration (default: 75, of the second training 20)")
+    options.add_argument("--examples", type=float, default=16e6, help="examples to train on")
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--batch", type=int, default=192)
-    options.add_argument("--rate", type=float, default=3e-3)
+    options.add_argument("--rate", type=float, help="of learning (default: 0.003, of the second training 0.0015)")
     options.add_argument("--decay", type=float, default=0.02)
     options.add_argument("--smoothing", type=float, default=0.02, help="of labels")
     options.add_argument("--average", type=float, default=0.999, help="of the weights: how much of it is kept at each step")
-    options.add_argument("--late", type=float, default=0.7, help="the share after which voices are weighted otherwise, and distorted less often")
-    options.add_argument("--clusters", type=float, default=0.4, help="how much the clusters of rows count")
-    options.add_argument("--free", type=int, default=6000, help="steps before rows have clusters")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--every", type=float, default=4, help="minutes between two lines of progress")
-    options.add_argument("--checkpoint", default="checkpoint.pt")
     options.add_argument("--strength", type=float, default=1, help="of the augmentation")
     options.add_argument("--voices", default="", help="only files that match this expression, for trials")
     options = options.parse_args()
+    options.minutes = options.minutes or (20 if options.second else 75)
+    options.rate = options.rate or (1.5e-3 if options.second else 3e-3)
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("medium")  # products of bfloat16 where the processor has them: half as long again
     torch.manual_seed(options.seed)
     words = Words()
-    path = options.data / options.checkpoint
+    path = options.data / (SECOND if options.second else FIRST)
     if path.exists() and torch.load(path, weights_only=False).get("final"):
         return print(f"{path.name}: there")
     files = sorted(path for path in (options.data / "features").glob("*.npz") if ".part" not in path.name)
     training_files = [path for path in files if not path.stem.startswith(UNHEARD) and re.search(options.voices, path.stem)]
     started = time.time()
-    bank = Bank(training_files, words)
+    bank = Bank(training_files, words, options.second)
     usable, held_out = split(bank)
     watched = {"known voices": (bank, np.random.default_rng(0).permutation(held_out)[:1500])}
     for name in ("pico", "asterisk"):
@@ -375,7 +357,9 @@ def main():
         if found:
             unheard = Bank(found, words)
             members = np.flatnonzero(unheard.kind == WORD)
-            watched[name] = unheard, np.random.default_rng(options.seed).permutation(members)[:1500]
+            if name == "pico":  # the words of the other half are the test's
+                members = members[for_development(words)[unheard.label[members]]]
+            watched[name] = unheard, np.random.default_rng(options.seed).permutation(members)[:3000]
     print(f"{len(bank)} versions of utterances from {len(training_files)} files, {len(bank.frames) / 360000:.1f} hours, ready after "
           f"{time.time() - started:.0f} s", flush=True)
     training = Training(options, words, bank, usable)
@@ -383,8 +367,11 @@ def main():
     augment = Augment(bank, np.random.default_rng(options.seed))
 
     def report(net):
-        figures = ", ".join(f"{name} {100 * first:.1f} / {100 * five:.1f}" for name, (first, five) in
-                            ((name, accuracy(net, augment, *which)) for name, which in watched.items()))
+        found = {name: accuracy(net, augment, *which) for name, which in watched.items()}
+        strangers = sum(first for name, (first, _) in found.items() if name in UNHEARD)
+        if strangers > training.best[0] or training.best[1] is None:
+            training.best = strangers, copy.deepcopy(net.state_dict())
+        figures = ", ".join(f"{name} {100 * first:.1f} / {100 * five:.1f}" for name, (first, five) in found.items())
         print(f"{training.spent() / 60:5.1f} min, {100 * training.done():.0f} %, step {training.step}, {training.examples / 1e6:.2f} M examples, "
               f"loss {training.loss:.3f}, in training {100 * training.hit:.1f}; first / first five: {figures}", flush=True)
 
@@ -395,13 +382,13 @@ def main():
     while any(thread.is_alive() for thread in threads):
         time.sleep(2)
         if time.time() - last > 60 * options.every:
-            training.save()
             with training.lock:
                 net = copy.deepcopy(training.average)
             report(net)
+            training.save()
             last = time.time()
-    training.save(final=True)
     report(training.average)
+    training.save(final=True)
 
 
 if __name__ == "__main__":

@@ -313,7 +313,7 @@ impl Builder<'_> {
         let learned = taught.as_ref().and_then(|taught| grown.learn(taught));
         let near = self.nearest(&grown, first.blend, most_links, &mut near);
         let settings = judge.provisional(&first, &trials);
-        let made_up = taught.as_ref().and_then(|taught| self.made_up(Some(taught), MADE_UP_TO_CHOOSE));
+        let made_up = taught.as_ref().and_then(|taught| self.made_up(Some(taught), self.asked(LOOKED_AT_TO_CHOOSE)));
         let asking = match &taught {
             Some(_) => {
                 let index = grown.index(&first, learned.as_deref(), taught.as_ref(), near);
@@ -373,7 +373,7 @@ impl Builder<'_> {
         let near = grown.nearest(plan.links);
         let mut index = grown.index(plan, learned.as_deref(), taught.as_ref(), &near);
         let mut settings = best.settings(log_z_of_zero);
-        let made_up = self.made_up(taught.as_ref(), MADE_UP);
+        let made_up = self.made_up(taught.as_ref(), self.asked(LOOKED_AT));
         let asking = asking(&index, settings, taught.as_ref(), made_up.as_ref())?;
         index.reach(settings, &asking)?;
         if taught.is_none() {
@@ -390,6 +390,11 @@ impl Builder<'_> {
             }
         }
         index.assemble(settings)
+    }
+
+    /// How many queries can be asked far beyond the budget within so many rows and nodes.
+    fn asked(&self, looked_at: f32) -> usize {
+        reach::asked(self.weights.rows(), self.targets.work, looked_at)
     }
 
     /// A query for each class, as far as they are not too many: made up as calibration queries are, or its row.
@@ -416,9 +421,10 @@ impl Builder<'_> {
     }
 }
 
-/// The most queries that are made up, for the finished model and while it is chosen.
-const MADE_UP: usize = 100_000;
-const MADE_UP_TO_CHOOSE: usize = 20_000;
+/// Rows and nodes that may be looked at to find out what queries that are made up miss: for the finished model, and while it is
+/// chosen.
+const LOOKED_AT: f32 = 1e9;
+const LOOKED_AT_TO_CHOOSE: f32 = 1e8;
 /// What a query that is made up counts beside one that came.
 const MADE_UP_WEIGHT: f32 = 0.15;
 

@@ -20,6 +20,11 @@ const WORTH: f32 = 0.002;
 /// Best rows that get links, one after the other: where the first one has no place left, the second may.
 pub const PLACES: usize = 3;
 
+/// How many queries can be asked far beyond a budget of `work`, a share of the rows, if so many rows and nodes may be looked at.
+pub fn asked(rows: usize, work: f32, looked_at: f32) -> usize {
+    (looked_at / (FURTHER as f32 * work * rows as f32).max(1.0)).max(1.0) as usize
+}
+
 /// Queries that ask for links, what each of them counts, and what a search far beyond the budget finds for them.
 pub struct Asking<'a> {
     queries: &'a Matrix,

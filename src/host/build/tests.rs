@@ -253,12 +253,12 @@ fn links_are_at_the_rows_that_queries_reach_most() {
     assert!(few.expected.error <= 1.08 * all.expected.error, "{few:?} {all:?}");
 }
 
-/// Without links between neighbours, so that what is found is found by those that are laid.
+/// Rows without clusters, which a tree cannot find, and links at random, so that what is found is found by those that are laid.
 #[test]
 fn rows_that_a_search_misses_are_found_once_they_are_linked() {
-    let layer = crate::host::Layer::generate(3000, 24, 5);
-    let source = Source::new(&layer.weights, &layer.biases, None, Bits::Eight);
-    let like = parts::stand_ins(&layer.weights, 500, 1);
+    let weights = Matrix::new(noise(3000 * 24, 8).into_iter().map(|x| 2.0 * x).collect(), 24).expect("whole rows");
+    let source = Source::new(&weights, &[0.0; 3000], None, Bits::Eight);
+    let like = parts::stand_ins(&weights, 500, 1);
     let grown = Grown::new(&source, &Plan::default(), &like, 1);
     let any: Vec<Vec<u32>> = (0..3000).map(|row| (0..6).map(|i| (row + 17 * i + 1) % 3000).collect()).collect();
     let mut index = grown.index(&Plan::default(), None, None, &any);
