@@ -3,6 +3,8 @@
 //! A linear map from rows to the mean of the queries that they win is learned on the classes that do win, by ridge. What real queries
 //! differ by from what the map makes of their best class is added to it again, from one query or another.
 
+use std::collections::BTreeMap;
+
 use nalgebra::DMatrix;
 
 use super::links::Tops;
@@ -30,20 +32,21 @@ impl<'a> MadeUp<'a> {
     /// Learns the map; `tops` are the best rows of each query. `None` where too few classes win.
     pub fn learn(layer: &'a QuantisedRows, queries: &Matrix, tops: &[Tops]) -> Option<Self> {
         let d = queries.cols();
-        let mut sums = vec![(vec![0.0f64; d], 0usize); layer.len()];
+        let mut sums = BTreeMap::<usize, (Vec<f64>, usize)>::new();
         for (query, top) in queries.iter().zip(tops) {
-            let (sum, count) = &mut sums[top.rows[0] as usize];
+            let (sum, count) = sums.entry(top.rows[0] as usize).or_insert_with(|| (vec![0.0; d], 0));
             *count += 1;
             sum.iter_mut().zip(query).for_each(|(sum, &x)| *sum += f64::from(x));
         }
-        let winners: Vec<usize> = (0..sums.len()).filter(|&row| sums[row].1 > 0).collect();
+        let winners: Vec<usize> = sums.keys().copied().collect();
         if winners.len() < FEW {
             return None;
         }
         let p = d + 1;
         let won = with_ones(layer, &winners);
         let x = DMatrix::from_row_iterator(winners.len(), p, won.iter().map(|&x| f64::from(x)));
-        let y = DMatrix::from_fn(winners.len(), d, |i, j| sums[winners[i]].0[j] / sums[winners[i]].1 as f64);
+        let means = sums.values().flat_map(|(sum, count)| sum.iter().map(move |x| x / *count as f64));
+        let y = DMatrix::from_row_iterator(winners.len(), d, means);
         let gram = x.transpose() * &x;
         let ridge = gram.trace() / p as f64 * RIDGE;
         let map = (gram + DMatrix::identity(p, p) * ridge).cholesky()?.solve(&(x.transpose() * y));
@@ -56,7 +59,7 @@ impl<'a> MadeUp<'a> {
 
     /// What the map makes of each class.
     pub fn one_each(&self) -> Matrix {
-        self.mapped((0..self.layer.len()).collect())
+        self.mapped((0..self.layer.len()).collect(), |_, _| ())
     }
 
     /// Queries that differ as real ones do, at most `most`: several for each class, or for some of them, evenly taken.
@@ -64,18 +67,22 @@ impl<'a> MadeUp<'a> {
         let rows = self.layer.len();
         let times = (most / rows).clamp(1, VARIED);
         let some = (0..rows).step_by(rows.div_ceil(most).max(1));
-        let queries = self.mapped((0..times).flat_map(|_| some.clone()).collect());
-        // A stride that is prime to the number of queries takes them all in turn.
-        let others = (0..).map(|i| self.left.row(i * 7919 % self.left.rows()));
-        let with =
-            |(query, left): (&[f32], &[f32])| -> Vec<f32> { query.iter().zip(left).map(|(x, y)| x + y).collect() };
-        Matrix::new(queries.iter().zip(others).flat_map(with).collect(), queries.cols()).expect("whole rows")
+        self.mapped((0..times).flat_map(|_| some.clone()).collect(), |i, query| {
+            // A stride that is prime to the number of queries takes them all in turn.
+            let left = self.left.row(i * 7919 % self.left.rows());
+            query.iter_mut().zip(left).for_each(|(x, left)| *x += left);
+        })
     }
 
-    fn mapped(&self, rows: Vec<usize>) -> Matrix {
+    /// What the map makes of these rows, each changed by `change`.
+    fn mapped(&self, rows: Vec<usize>, change: impl Fn(usize, &mut [f32])) -> Matrix {
         let (p, d) = (self.layer.dim + 1, self.layer.dim);
-        let mapped = rows.chunks(BLOCK).flat_map(|rows| linear::times(&with_ones(self.layer, rows), &self.map, p));
-        Matrix::new(mapped.collect(), d).expect("whole rows")
+        let mut data = Vec::with_capacity(rows.len() * d);
+        for rows in rows.chunks(BLOCK) {
+            data.extend(linear::times(&with_ones(self.layer, rows), &self.map, p));
+        }
+        data.chunks_exact_mut(d).enumerate().for_each(|(i, query)| change(i, query));
+        Matrix::new(data, d).expect("whole rows")
     }
 }
 

@@ -403,7 +403,7 @@ impl Builder<'_> {
             Some(taught) => MadeUp::learn(&self.source.rows, taught.queries, &taught.tops)?.varied(most),
             None => parts::stand_ins(self.weights, most, self.targets.seed),
         };
-        parts::those_that_fit(&queries, self.weights)
+        parts::those_that_fit(queries, self.weights)
     }
 
     /// The rows alone.

@@ -73,14 +73,17 @@ pub fn stand_ins(weights: &Matrix, most: usize, seed: u64) -> Matrix {
     let picked = (first..weights.rows()).step_by(step).take(most);
     let data: Vec<f32> = picked.flat_map(|row| weights.row(row)).copied().collect();
     let nothing = || Matrix::new(vec![0.0; weights.cols()], weights.cols()).expect("whole rows");
-    Matrix::new(data, weights.cols()).and_then(|rows| those_that_fit(&rows, weights)).unwrap_or_else(nothing)
+    Matrix::new(data, weights.cols()).and_then(|rows| those_that_fit(rows, weights)).unwrap_or_else(nothing)
 }
 
 /// Queries less those so large that no model of these rows would take them for one.
-pub fn those_that_fit(queries: &Matrix, weights: &Matrix) -> Option<Matrix> {
+pub fn those_that_fit(queries: Matrix, weights: &Matrix) -> Option<Matrix> {
     let norm = |row: &[f32]| linear::dot(row, row).sqrt();
     let largest = weights.iter().map(norm).fold(0.0, f32::max);
     let fits = |query: &&[f32]| norm(query) * largest < crate::rows::SCORE_LIMIT * 0.9;
+    if queries.iter().all(|query| fits(&query)) {
+        return Some(queries).filter(|queries| queries.rows() > 0);
+    }
     let data: Vec<f32> = queries.iter().filter(fits).flatten().copied().collect();
     Matrix::new(data, queries.cols()).filter(|queries| queries.rows() > 0)
 }

@@ -87,7 +87,9 @@ impl<'a> Reach<'a> {
     ) -> Result<(), BuildError> {
         let mut wishes = Vec::new();
         for (asking, open) in self.asking.iter().zip(&mut self.open) {
-            let near = measure::found::<LOOKED_AT>(model, &asking.queries.reordered(open), budget)?;
+            // The first time all are asked.
+            let some = (place > 0).then(|| asking.queries.reordered(open));
+            let near = measure::found::<LOOKED_AT>(model, some.as_ref().unwrap_or(asking.queries), budget)?;
             let mut still_open = Vec::new();
             for (&query, near) in open.iter().zip(&near) {
                 let far = &asking.far[query as usize];
