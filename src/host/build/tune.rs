@@ -274,8 +274,7 @@ impl<'a> Judge<'a> {
         let recall = |pairs: &[(&Outcome, &Truth)]| {
             pairs.iter().filter(|(o, t)| o.best >= t.best.score).count() as f32 / pairs.len() as f32
         };
-        let factors = (-60..=60).map(|step| step as f32 * 0.01);
-        let far_factor = factors.min_by(|&a, &b| error(&pairs, a).total_cmp(&error(&pairs, b))).unwrap_or(0.0);
+        let far_factor = far_factor(outcomes, truths);
         let is_unseen = |truth: &Truth| self.taught.as_ref().is_some_and(|taught| !taught.contains(&truth.best.class));
         let unseen: Vec<(&Outcome, &Truth)> = pairs.iter().filter(|(_, truth)| is_unseen(truth)).copied().collect();
         let work = mean_work(outcomes);
