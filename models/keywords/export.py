@@ -26,7 +26,7 @@ from noises import coloured
 from train import SECOND, UNHEARD, WORD, Augment, Bank, Draw, for_development, split
 
 AFTER = 20  # quiet frames that end a segment
-CALIBRATION = 9000  # queries of known voices
+CALIBRATION = 40000  # queries of known voices
 BACKGROUND = 0.001  # of full scale, root mean square: 60 dB below it
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes everything in this folder from nothing: installs, words, speech, features, training, export, figures, model file, threshold, clips.
 # Every step may be stopped and started again; what is there is not made anew. Options: data folder (default target/keywords),
-# most minutes of the first training (default 75). Installs Debian packages (contrib and non-free for mbrola and pico) if run as root, and PyTorch
+# most minutes of the first training (default 45). Installs Debian packages (contrib and non-free for mbrola and pico) if run as root, and PyTorch
 # with a few others into a virtual environment in the data folder; nothing else is downloaded.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 data=${1:-$root/target/keywords}
-minutes=${2:-75}
+minutes=${2:-45}
 mkdir -p "$data"
 
 packages=(espeak-ng libespeak-ng1 festival festvox-kallpc16k festvox-kdlpc16k festvox-rablpc16k festvox-us1 festvox-us2 festvox-us3 festvox-en1

@@ -9,9 +9,9 @@ Threads work side by side, each on its own copy of the weights, and hand their g
 busy machine slows training down but does not stall it. The rate falls with the share that is done, of the examples or of the minutes,
 whichever is larger. What is kept is a moving average of the weights and of the statistics of batch normalisation.
 
-A second, shorter training (`--second`) starts from what the first one made and evens out the accents. Voices that are known are known ever
-better, and strangers are not: what it keeps is the average that knew strangers best, the unheard engine's words for development and
-the recordings of a person.
+Voices that are known are known ever better, and strangers are not: what is kept in the end is the average that knew strangers best, by
+the unheard engine's words for development and the recordings of a person. A second, shorter training (`--second`) starts from what the
+first one kept.
 
 DATA/first.pt and DATA/second.pt are written every few minutes and at the end; started again, a training goes on from there. Seeds are fixed; the order
 in which gradients of the threads arrive is not.
@@ -37,12 +37,11 @@ from noises import coloured
 
 FIRST, SECOND = "first.pt", "second.pt"  # what the two trainings leave
 UNHEARD = ("pico", "asterisk", "noises_dev", "noises_test")
-# How often a file of a voice is drawn, in the first training and in the second. Voices made from recordings of people count more than
-# formant synthesis; in the second as many speak British English as American.
-WEIGHTS = (("espeak_en-us", 0.5, 0.5), ("espeak_en_f3", 0.5, 0.7), ("espeak_en-gb-x-rp_m3", 0.5, 0.7), ("espeak", 0.0, 0.7),
-           ("mbrola_mb-en1", 0.8, 2.0), ("mbrola", 0.8, 0.8), ("flite_kal", 0.5, 0.5), ("flite_awb", 1.4, 3.0), ("flite", 1.4, 1.4),
-           ("rhvoice_alan", 2.0, 4.0), ("rhvoice_evgeniy", 1.0, 1.0), ("rhvoice_lyubov", 1.0, 1.0), ("rhvoice", 2.0, 2.0),
-           ("festival_rab", 1.0, 2.5), ("festival_en1", 1.0, 2.0), ("", 1.0, 1.0))
+# How often a file of a voice is drawn. Voices made from recordings of people count more than formant synthesis, and the fewer British
+# voices more than the American ones, so that as much British English is heard as American.
+WEIGHTS = (("espeak_en-us", 0.5), ("espeak", 0.7), ("mbrola_mb-en1", 2.0), ("mbrola", 0.8), ("flite_kal", 0.5), ("flite_awb", 3.0),
+           ("flite", 1.4), ("rhvoice_alan", 4.0), ("rhvoice_evgeniy", 1.0), ("rhvoice_lyubov", 1.0), ("rhvoice", 2.0),
+           ("festival_rab", 2.5), ("festival_en1", 2.0), ("", 1.0))
 DROPPED = 0.1  # of the embedding, in training
 SHARE_OUTSIDE, SHARE_NOISES, SHARE_PARTIAL = 0.04, 0.015, 0.015
 LEAD, TAIL = 20, 30  # most frames before the word and after it
@@ -53,12 +52,12 @@ WORD, OUTSIDE, NOISE = 0, 1, 2  # kinds of utterances
 class Bank:
     """Features of many utterances, end to end in one matrix."""
 
-    def __init__(self, files, words, second=False):
+    def __init__(self, files, words):
         pieces, columns, at, utterances = [], [], 0, 0
         for path in files:
             stored = np.load(path)
             spoken = stored["words"]
-            weight = next(weights[second] for name, *weights in WEIGHTS if path.stem.startswith(name))
+            weight = next(weight for name, weight in WEIGHTS if path.stem.startswith(name))
             kind = np.where(spoken < words.count, WORD, np.where(spoken < len(words.all), OUTSIDE, NOISE))
             versions = [version for version in ("plain", "changed") if version in stored]
             for version in versions:
@@ -262,6 +261,7 @@ class Training:
             state = torch.load(options.data / FIRST, weights_only=False)
             self.net.load_state_dict(state["net"])
             self.average.load_state_dict(state["net"])
+            self.best = state["best"]
 
     def spent(self):
         return self.before + time.time() - self.started
@@ -272,7 +272,7 @@ class Training:
 
     def save(self, final=False):
         with self.lock:
-            kept = self.best[1] if final and self.options.second else self.average.state_dict()
+            kept = self.best[1] if final else self.average.state_dict()
             torch.save(dict(net=kept, best=self.best, final=final, running=self.net.state_dict(),
                             optimiser=self.optimiser.state_dict(), spent=self.spent(),
                             step=self.step, examples=self.examples), self.path.with_suffix(".part"))
@@ -324,7 +324,7 @@ class Training:
 def main():
     options = parser(__doc__)
     options.add_argument("--second", action="store_true", help="the second training, from what the first one made")
-    options.add_argument("--minutes", type=float, help="longest duration (default: 75, of the second training 20)")
+    options.add_argument("--minutes", type=float, help="longest duration (default: 45, of the second training 20)")
     options.add_argument("--examples", type=float, default=16e6, help="examples to train on")
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--batch", type=int, default=192)
@@ -337,7 +337,7 @@ def main():
     options.add_argument("--strength", type=float, default=1, help="of the augmentation")
     options.add_argument("--voices", default="", help="only files that match this expression, for trials")
     options = options.parse_args()
-    options.minutes = options.minutes or (20 if options.second else 75)
+    options.minutes = options.minutes or (20 if options.second else 45)
     options.rate = options.rate or (1.5e-3 if options.second else 3e-3)
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("medium")  # products of bfloat16 where the processor has them: half as long again
@@ -349,7 +349,7 @@ def main():
     files = sorted(path for path in (options.data / "features").glob("*.npz") if ".part" not in path.name)
     training_files = [path for path in files if not path.stem.startswith(UNHEARD) and re.search(options.voices, path.stem)]
     started = time.time()
-    bank = Bank(training_files, words, options.second)
+    bank = Bank(training_files, words)
     usable, held_out = split(bank)
     watched = {"known voices": (bank, np.random.default_rng(0).permutation(held_out)[:1500])}
     for name in ("pico", "asterisk"):
