@@ -3,10 +3,11 @@
 //! The unit is a nanosecond of the host that the factors were measured on (10 000 × 64 to 200 000 × 32, 2 000 to 16 000
 //! queries); on another one only the ratios count. They are within a factor of about two.
 
+use super::asking::{self, MOST_LOOKED_AT, MOST_LOOKED_AT_TO_CHOOSE};
 use super::links::BRUTE_FORCE;
 use super::parts::Sizes;
 use super::tune::{SEARCHES, SEARCHES_TO_CHOOSE};
-use super::{LOOKED_AT, LOOKED_AT_TO_CHOOSE, Plan, Stage, Targets, Task, reach};
+use super::{Plan, Stage, Targets, Task};
 
 /// The stages of a build in their order, and what each takes.
 #[derive(Clone, Debug)]
@@ -38,13 +39,13 @@ impl Effort {
             stages.push((Task::Try(i + 1, of), tree + near + plans.len() as f64 * trial(SEARCHES)));
         }
         let kinds = if learn > 0 { 2.0 } else { 1.0 };
-        let reach = |asked: usize, times: f64| layer.search(asked, targets.work) * (reach::FURTHER as f64 + times);
-        let made_up = |looked_at: f32| reach::asked(rows, targets.work, looked_at).min(2 * rows);
-        let asked = if learn > 0 { learn + made_up(LOOKED_AT_TO_CHOOSE) } else { 0 };
+        let reach = |asked: usize, times: f64| layer.search(asked, targets.work) * (asking::FURTHER as f64 + times);
+        let made_up = |looked_at: f32| asking::how_many(rows, targets.work, looked_at).min(2 * rows);
+        let asked = if learn > 0 { learn + made_up(MOST_LOOKED_AT_TO_CHOOSE) } else { 0 };
         let choice = kinds * trial(SEARCHES_TO_CHOOSE) + reach(asked, kinds + 1.0);
         stages.push((Task::Try(of, of), tree + layer.near() + choice));
         let taught = if learn > 0 { layer.teach(learn + tune) + layer.learn(tune) } else { 0.0 };
-        stages.push((Task::Finish, tree + taught + layer.near() + reach(learn + tune + made_up(LOOKED_AT), 1.0)));
+        stages.push((Task::Finish, tree + taught + layer.near() + reach(learn + tune + made_up(MOST_LOOKED_AT), 1.0)));
         if prove > 0 {
             let proof = layer.exact(all + 2 * prove) + layer.search(all + prove, targets.work);
             stages.push((Task::Prove, proof));

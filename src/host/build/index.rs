@@ -2,12 +2,13 @@
 
 use nalgebra::DMatrix;
 
+use super::asking::Asking;
 use super::assemble::{self, BoundsOf, Parts};
 use super::hierarchy::Hierarchy;
 use super::links::{Links, Together, Tops};
 use super::metric::Metric;
 use super::predict::{Learned, Lesson, NodeFit};
-use super::reach::{Asking, Reach};
+use super::reach::Reach;
 use super::shift::Shift;
 use super::{Plan, bounds, links, moments, predict, reach, spread_function};
 use crate::host::quantise::{self, QuantisedRows};

@@ -2,44 +2,21 @@
 //!
 //! Links between neighbours mostly lead to rows that the tree finds anyway. So queries are asked twice, within the budget and far
 //! beyond it: what only the second search finds is linked from the best rows that the first one finds, in the place of the link
-//! there that found least. Where no query shows a class, one that is made up stands for it ([`MadeUp`](super::made_up::MadeUp)), or
-//! its own row.
+//! there that found least.
 
+use super::asking::Asking;
 use super::links::Links;
+use crate::host::BuildError;
 use crate::host::measure::{self, Found};
-use crate::host::{BuildError, Matrix};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
 
-/// How much further the second search goes.
-pub const FURTHER: u32 = 4;
 /// Rows that are looked at for each query.
-const LOOKED_AT: usize = 16;
+pub const LOOKED_AT: usize = 16;
 /// The share of Z from which on a row is worth a link.
 const WORTH: f32 = 0.002;
 /// Best rows that get links, one after the other: where the first one has no place left, the second may.
 pub const PLACES: usize = 3;
-
-/// How many queries can be asked far beyond a budget of `work`, a share of the rows, if so many rows and nodes may be looked at.
-pub fn asked(rows: usize, work: f32, looked_at: f32) -> usize {
-    (looked_at / (FURTHER as f32 * work * rows as f32).max(1.0)).max(1.0) as usize
-}
-
-/// Queries that ask for links, what each of them counts, and what a search far beyond the budget finds for them.
-pub struct Asking<'a> {
-    queries: &'a Matrix,
-    weight: f32,
-    far: Vec<Found<LOOKED_AT>>,
-}
-
-impl<'a> Asking<'a> {
-    /// Asks the queries beyond the budget.
-    pub fn new(model: &Model<'_>, queries: &'a Matrix, weight: f32, budget: &Budget) -> Result<Self, BuildError> {
-        let cap = budget.cap.saturating_mul(FURTHER).min(model.classes() as u32);
-        let further = Budget { cap, epsilon: 0.0, expand: Budget::MAX_EXPAND };
-        Ok(Self { queries, weight, far: measure::found(model, queries, &further)? })
-    }
-}
 
 /// Links that are laid anew.
 pub struct Reach<'a> {

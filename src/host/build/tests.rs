@@ -2,13 +2,16 @@ use nalgebra::DMatrix;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
+use super::asking::Asking;
 use super::hierarchy::Hierarchy;
+use super::index::{Grown, Index, Taught};
 use super::metric::Metric;
 use super::predict::Learned;
+use super::tune::Judge;
 use super::*;
-use crate::host::Compensation;
 use crate::host::quantise::QuantisedRows;
-use crate::model::Bits;
+use crate::host::{Compensation, measure};
+use crate::model::{Bits, Budget, Settings};
 
 fn noise(n: usize, seed: u64) -> Vec<f32> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
@@ -272,7 +275,7 @@ fn rows_that_a_search_misses_are_found_once_they_are_linked() {
         found.iter().zip(&truths).filter(|(found, truth)| found.best < truth.best.score).count()
     };
     let before = missed(&index);
-    let asking = asking(&index, settings, None, Some(&like)).unwrap();
+    let asking = Asking::all(&index, settings, None, Some(&like)).unwrap();
     index.reach(settings, &asking).unwrap();
     let after = missed(&index);
     assert!(before >= 20 && 4 * after <= before, "{before} and {after} of {}", like.rows());
