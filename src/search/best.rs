@@ -60,15 +60,15 @@ impl BestRows {
         self.threshold = self.list.get(self.len.wrapping_sub(1)).map_or(Log2::MAX, |last| last.score);
     }
 
-    /// The best row that was not followed yet; it counts as followed from now on.
+    /// The best row that was not followed yet, if its score is at least this; it counts as followed from now on.
     #[inline]
-    pub fn next(&mut self) -> Option<usize> {
+    pub fn next_from(&mut self, least: Log2) -> Option<usize> {
         if self.waiting == 0 {
             return None;
         }
-        let place = self.waiting.trailing_zeros() as usize;
+        let best = self.list.get(self.waiting.trailing_zeros() as usize).filter(|best| best.score >= least)?;
         self.waiting &= self.waiting - 1;
-        self.list.get(place).map(|best| best.row as usize)
+        Some(best.row as usize)
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
         #[test]
         fn the_best_that_was_not_followed_comes_next(
             expand in 0..=8u32,
-            steps in prop::collection::vec((0..1000i32, prop::bool::ANY), 0..60),
+            steps in prop::collection::vec((0..1000i32, prop::option::of(0..1000i32)), 0..60),
         ) {
             let mut best = BestRows::new(expand);
             // Score, row, and whether it was followed.
@@ -96,10 +96,10 @@ mod tests {
                 truth.push((score, row, false));
                 truth.sort_by_key(|&(score, ..)| -score);
                 truth.truncate(expand as usize);
-                if follow {
-                    let next = truth.iter_mut().find(|known| !known.2);
+                if let Some(least) = follow {
+                    let next = truth.iter_mut().find(|known| !known.2).filter(|known| known.0 >= least);
                     let row = next.map(|known| (known.2 = true, known.1).1);
-                    prop_assert_eq!(best.next(), row);
+                    prop_assert_eq!(best.next_from(Log2::from_bits(least)), row);
                 }
             }
         }

@@ -17,6 +17,9 @@ const BLOCK: usize = FAMILY;
 /// Links that are followed at a time: most often all of a row.
 const LINKED: usize = 12;
 
+/// Twice: see [`Search::promised`].
+const PROMISED: Log2 = Log2::from_bits(1 << Log2::FRACTION_BITS);
+
 /// What a search leaves: everything is in `near` or in one of the unopened nodes, and rows that links reached may be in both.
 /// There is at least one row in `near` if the cap was at least [`Tree::least_cap`] and the file is sound.
 pub(crate) struct SearchResult<'a> {
@@ -129,14 +132,12 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             } else {
                 self.predict(span.first_child, span.children);
             }
-            while let Some(row) = self.high_scores.best.next() {
-                self.follow_links(row);
-            }
+            self.follow_links_from(self.promised());
             if self.watch_far && self.has_enough() {
                 return;
             }
             let Some((next, its_span)) = self.take_next(&span) else {
-                return;
+                return self.follow_links_from(Log2::MIN);
             };
             if self.watch_far {
                 self.far.subtract(self.tree.mass_of(next.priority, next.node));
@@ -284,6 +285,20 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     fn add_scores(&mut self) {
         self.near.add_all(self.scores.get(..self.filled).unwrap_or(&[]));
         self.filled = 0;
+    }
+
+    /// The score from which on a row's links are followed before another node is opened: the row alone holds [`PROMISED`] times as much as
+    /// that node is predicted to. Until then the tree leads to better rows, and to better links.
+    #[inline]
+    fn promised(&self) -> Log2 {
+        self.frontier.peek().map_or(Log2::MIN, |next| next.priority.saturating_add(PROMISED))
+    }
+
+    /// Follows the links of the best rows that have at least this score; of rows that they lead to as well.
+    fn follow_links_from(&mut self, least: Log2) {
+        while let Some(row) = self.high_scores.best.next_from(least) {
+            self.follow_links(row);
+        }
     }
 
     /// Scores the rows that a row leads to, as far as the budget goes.
