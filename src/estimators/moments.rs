@@ -11,7 +11,7 @@ use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
 use crate::rows::Query;
 pub(crate) use crate::search::SearchResult;
-use crate::search::{Buffers, Offer, SumsOnly, Work, add_masses, best_first};
+use crate::search::{Buffers, Offer, SumsOnly, Work, best_first, priority_of};
 use crate::tree::Tree;
 
 /// Moments, the default: Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
@@ -91,13 +91,10 @@ pub(crate) fn fields(
 
 /// Σ over the unopened nodes, times a factor.
 pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2) -> LogSum {
-    let far = found.far.unwrap_or_else(|| {
-        let mut far = LogSum::new();
-        for (first, words) in found.frontier.families() {
-            // A node that was opened has a mass of next to nothing here, since its priority is gone.
-            add_masses(&mut far, tree, first, words);
-        }
-        far
-    });
+    let mut far = LogSum::new();
+    for (first, words) in found.frontier.families() {
+        // A node that was opened has a mass of next to nothing here, since its priority is gone.
+        far.add_few(tree.masses_of(first, words.iter().map(|&word| priority_of(word))));
+    }
     if far.is_dust() { LogSum::new() } else { far.times(factor) }
 }

@@ -29,7 +29,7 @@ use crate::Error;
 pub struct Budget {
     /// The most row-equivalents that a query may cost. Never exceeded.
     pub cap: u32,
-    /// Stop before the cap when the predicted mass of what was not scored is at most this share of what was. Zero:
+    /// Stop before the cap when the node that would be opened next is predicted to hold at most this share of what was scored. Zero:
     /// always go to the cap.
     pub epsilon: f32,
     /// The links of this many of the best rows are followed; at most [`Budget::MAX_EXPAND`].

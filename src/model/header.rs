@@ -10,7 +10,7 @@ use crate::rows::{Bits, RowFormat, RowTable};
 /// let bytes = zhat::doc_example();
 /// assert_eq!(u16::from_le_bytes([bytes[8], bytes[9]]), zhat::model::FORMAT_VERSION);
 /// ```
-pub const FORMAT_VERSION: u16 = 5;
+pub const FORMAT_VERSION: u16 = 6;
 
 /// Not text, and broken by whatever changes line ends: as PNG does it.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];

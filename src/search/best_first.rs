@@ -4,7 +4,7 @@ use super::best::BestRows;
 use super::choice::Choice;
 use super::memory::words_for_descent;
 use super::seen::masks;
-use super::{Buffers, FAMILY, Frontier, Offer, Seen, Unopened, Work, priority_of};
+use super::{Buffers, FAMILY, Frontier, Offer, Seen, Work};
 use crate::hint::cold_path;
 use crate::math::{Log2, LogSum, float};
 use crate::model::{Budget, Model};
@@ -17,8 +17,7 @@ const BLOCK: usize = FAMILY;
 /// Links that are followed at a time: most often all of a row.
 const LINKED: usize = 12;
 
-/// Twice: see [`Search::promised`].
-const PROMISED: Log2 = Log2::from_bits(1 << Log2::FRACTION_BITS);
+const TWICE: Log2 = Log2::from_bits(1 << Log2::FRACTION_BITS);
 
 /// What a search leaves: everything is in `near` or in one of the unopened nodes, and rows that links reached may be in both.
 /// There is at least one row in `near` if the cap was at least [`Tree::least_cap`] and the file is sound.
@@ -27,8 +26,6 @@ pub(crate) struct SearchResult<'a> {
     pub near: LogSum,
     /// The nodes that were not opened.
     pub frontier: Frontier<'a>,
-    /// Their predicted mass, where the search kept it to know when to stop.
-    pub far: Option<LogSum>,
     /// Whether nodes were left unopened because there was no room for their children.
     pub overflowed: bool,
     /// The rows that were scored.
@@ -61,13 +58,15 @@ pub(crate) fn best_first<'s>(
         frontier: Frontier::new(buffers.frontier),
         overflowed: false,
         near: LogSum::new(),
-        far: LogSum::new(),
         // No sound tree takes more; a damaged one that was trusted could otherwise go round and round.
         left: (budget.cap as usize).min(model.classes() + tree.len()),
         rows: 0,
         nodes: 0,
-        watch_far: budget.epsilon > 0.0,
-        enough: (float::rough_log2(budget.epsilon) * (1u32 << Log2::FRACTION_BITS) as f32) as i32,
+        enough: if budget.epsilon > 0.0 {
+            (float::rough_log2(budget.epsilon) * (1u32 << Log2::FRACTION_BITS) as f32) as i32
+        } else {
+            i32::MIN
+        },
         scores: [0; BLOCK],
         filled: 0,
         linked: [0; LINKED],
@@ -80,17 +79,8 @@ pub(crate) fn best_first<'s>(
         seen: search.seen,
         spread: search.spread,
         work: Work::of(search.rows, search.nodes, model.rows().stride()),
-        far: search.watch_far.then_some(search.far),
         frontier: search.frontier,
     }
-}
-
-/// Adds the predicted masses of the nodes from `first` on, of which these are the words on the frontier.
-///
-/// Out of line: the stack of a search has room for it only where nothing else needs any.
-#[inline(never)]
-pub(crate) fn add_masses(sum: &mut LogSum, tree: &Tree<'_>, first: usize, words: &[i32]) {
-    sum.add_few(tree.masses_of(first, words.iter().map(|&word| priority_of(word))));
 }
 
 struct Search<'a, 'm, 's, T> {
@@ -103,14 +93,11 @@ struct Search<'a, 'm, 's, T> {
     frontier: Frontier<'s>,
     overflowed: bool,
     near: LogSum,
-    /// The predicted mass of the frontier; kept only where ε asks for it.
-    far: LogSum,
     /// Row-equivalents that may still be spent.
     left: usize,
     rows: usize,
     nodes: usize,
-    watch_far: bool,
-    /// log₂ of ε, as roughly, as the bits of a [`Log2`].
+    /// log₂ of ε, as roughly, as the bits of a [`Log2`]; the smallest number where there is no ε.
     enough: i32,
     /// The bits of scores, and how many of them are still to be added to `near`: many at once are cheaper.
     scores: [i32; BLOCK],
@@ -132,36 +119,35 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             } else {
                 self.predict(span.first_child, span.children);
             }
-            self.follow_links_from(self.promised());
-            if self.watch_far && self.has_enough() {
+            let next = self.frontier.peek().map_or(Log2::MIN, |next| next.priority);
+            // Until a row alone holds twice as much as the next node is predicted to, the tree leads to better rows, and to better links.
+            self.follow_links_from(next.saturating_add(TWICE));
+            if self.is_little(next) {
                 return;
             }
-            let Some((next, its_span)) = self.take_next(&span) else {
+            let Some(next) = self.take_next(&span) else {
                 return self.follow_links_from(Log2::MIN);
             };
-            if self.watch_far {
-                self.far.subtract(self.tree.mass_of(next.priority, next.node));
-            }
-            span = its_span;
+            span = next;
         }
     }
 
-    /// Whether the far field is at most ε of the near field, by logarithms to a tenth of a bit: ε was chosen by the same rule.
+    /// Whether a node that is predicted to hold this much is not worth opening: at most ε of what was scored, by a logarithm to a
+    /// tenth of a bit. ε was chosen by the same rule.
     #[inline(never)]
-    fn has_enough(&mut self) -> bool {
-        // Nothing new was scored, and what was predicted is about what was there before.
-        if self.filled == 0 {
+    fn is_little(&mut self, predicted: Log2) -> bool {
+        if self.enough == i32::MIN {
             return false;
         }
         self.add_scores();
-        self.far.rough_bits().saturating_sub(self.near.rough_bits()) <= self.enough
+        predicted.to_bits().saturating_sub(self.near.rough_bits()) <= self.enough
     }
 
     /// Takes the node that is opened next off the frontier: the best one, if there is enough left for it. Where there is no room
     /// for its children, or a way down to a row has to be kept, it is the best of those that can be opened, and others stay
     /// closed. `parent` is the node that was opened last.
     #[inline]
-    fn take_next(&mut self, parent: &Span) -> Option<(Unopened, Span)> {
+    fn take_next(&mut self, parent: &Span) -> Option<Span> {
         loop {
             let has_heap = self.frontier.has_heap();
             if !has_heap {
@@ -175,7 +161,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             if self.can_pay(&span, cost) {
                 if span.is_leaf() || self.frontier.has_room(span.children, words) {
                     self.frontier.pop();
-                    return Some((next, span));
+                    return Some(span);
                 }
                 self.overflowed = true;
             } else if self.rows > 0 {
@@ -215,13 +201,8 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             let (first, count) = (at, BLOCK.min(end - at));
             at += count;
             let (tree, query, spread) = (self.tree, self.query, &self.spread);
-            let (watch_far, far) = (self.watch_far, &mut self.far);
             self.frontier.push(first, count, |places, numbering| {
                 tree.priorities(first, query, spread, places, |priority| numbering.next(priority));
-                if watch_far {
-                    cold_path();
-                    add_masses(far, tree, first, places);
-                }
             });
         }
     }
@@ -285,13 +266,6 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     fn add_scores(&mut self) {
         self.near.add_all(self.scores.get(..self.filled).unwrap_or(&[]));
         self.filled = 0;
-    }
-
-    /// The score from which on a row's links are followed before another node is opened: the row alone holds [`PROMISED`] times as much as
-    /// that node is predicted to. Until then the tree leads to better rows, and to better links.
-    #[inline]
-    fn promised(&self) -> Log2 {
-        self.frontier.peek().map_or(Log2::MIN, |next| next.priority.saturating_add(PROMISED))
     }
 
     /// Follows the links of the best rows that have at least this score; of rows that they lead to as well.

@@ -3,7 +3,7 @@
 //! The frontier is a heap of unopened nodes, the one with the largest predicted mass on top. A step opens it: an
 //! inner node puts its children on the frontier, a leaf has its rows scored. Before each step the links of the best
 //! rows so far are followed, because rows that are high together are not always neighbours in the tree. It ends
-//! when the frontier's mass is at most ε of what was scored, or at the cap, which is never exceeded.
+//! when the best of them is predicted to hold at most ε of what was scored, or at the cap, which is never exceeded.
 //!
 //! There is no recursion and no allocation: the frontier, the set of seen rows and the best rows have fixed room.
 
@@ -18,7 +18,7 @@ mod seen;
 mod top;
 mod work;
 
-pub(crate) use best_first::{SearchResult, add_masses, best_first};
+pub(crate) use best_first::{SearchResult, best_first};
 pub(crate) use certain_log_z::{certain_around, certain_log_z};
 pub(crate) use certain_top::{certain_top, top_of_all};
 pub(crate) use frontier::{FAMILY, Frontier, Unopened, priority_of};
