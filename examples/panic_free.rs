@@ -201,7 +201,6 @@ fn compute() {
     let mut sum = LogSum::new();
     sum.add(a);
     sum.add_all(black_box(&[1, 2, 3]));
-    sum.subtract(b);
     let part = sum.scaled(number, 7);
     sum.add_sum(&part);
     sum.subtract_sum(&part);

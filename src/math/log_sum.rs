@@ -104,21 +104,6 @@ impl LogSum {
         self
     }
 
-    /// Takes 2^`term` off again; what was never there leaves zero, not less.
-    ///
-    /// ```
-    /// use zhat::{Log2, LogSum};
-    ///
-    /// let mut sum = LogSum::new();
-    /// sum.add(Log2::of(8));
-    /// sum.subtract(Log2::of(8));
-    /// assert!(sum.is_zero());
-    /// ```
-    pub fn subtract(&mut self, term: Log2) {
-        let aligned = self.align(term);
-        self.mantissa = self.mantissa.saturating_sub(aligned);
-    }
-
     /// Adds another sum.
     ///
     /// ```

@@ -23,7 +23,7 @@ pub const DIM: usize = 16;
 
 /// The stored budget: at most 50 dot products of length d, 10.0 % of all rows. `Classifier::new` uses it; pass
 /// another one to `Classifier::with_budget`.
-pub const BUDGET: zhat::Budget = zhat::Budget::new(50).with_epsilon(0.0).with_expand(8);
+pub const BUDGET: zhat::Budget = zhat::Budget::new(50).with_epsilon(0.0).with_expand(2);
 
 /// The words of memory that are enough for any query within the budget.
 pub const SCRATCH_WORDS: usize = 74;
