@@ -8,7 +8,7 @@ export=$(cd "${1:-$root/target/keywords}" && pwd)/export
 cd "$root"
 zhat() { "${ZHAT:-target/release/zhat}" "$@"; }
 layer=(--weights "$export/weights_t.npy" --bias "$export/bias_t.npy")
-built=("${layer[@]}" --queries "$export/calibration.npy" --names "$export/names.txt" --work "${WORK:-3.9%}")
+built=("${layer[@]}" --queries "$export/calibration.npy" --names "$export/names.txt" --work "${WORK:-4.2%}")
 judged=(--queries "$export/queries.npy" --labels "$export/labels.npy")
 [ -n "${ZHAT:-}" ] || cargo build --quiet --release --features cli
 zhat build "${built[@]}" -o "$here/keywords.zhat"
