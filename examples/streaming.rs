@@ -23,8 +23,8 @@ const QUERIES: u64 = 1000;
 /// Instructions from one query to the next, and how many an answer may take.
 const PERIOD: u64 = 160_000;
 const DEADLINE: u64 = 120_000;
-/// Enough is scored when what is left is predicted to be at most this share of it.
-const EPSILON: f32 = 0.1;
+/// Enough is scored when the next node is predicted to hold at most this share of it.
+const EPSILON: f32 = 0.003;
 
 entry!(run);
 
