@@ -5,15 +5,15 @@
 
 use super::Plan;
 use super::index::Index;
-use super::tune::{Judge, Trial};
+use super::tune::{Judge, MISS, Trial};
 use crate::host::BuildError;
 
 /// The shares of the rows that are tried, one after the other. With fewer, recall falls a little on every layer.
 const SHARES: [f32; 2] = [0.5, 0.25];
 /// How much more fewer links may cost, over all queries: what two of five hundred make if they are missed.
 const NO_HARM: f32 = 1.08;
-/// A search that stops by itself does so where few rows have most of the mass, and one that it misses is a large error. Where
-/// fewer queries are missed than this, they cannot tell what links are worth: all of them stay.
+/// Where few rows have most of the mass a search that stops by itself errs little, but for the best classes that it misses. Where all
+/// queries together err less than this many missed ones would, they cannot tell what links are worth: all of them stay.
 const FEW_MISSED: f32 = 4.0;
 
 /// The trial with links at the fewest rows that does as well as `best`, with the same budget, and every trial on the way. Where
@@ -27,7 +27,7 @@ pub fn fewest_links<'g>(
     if best.budget.expand == 0 {
         return Ok(Trial { plan: Plan { links: 0, ..best.plan }, ..best });
     }
-    if best.budget.epsilon > 0.0 && judge.missed(&best) < FEW_MISSED {
+    if best.budget.epsilon > 0.0 && judge.all_errors(&best) < FEW_MISSED * MISS {
         return Ok(best);
     }
     let (mut fewest, most) = (best.clone(), NO_HARM * best.result.cost_of_all());

@@ -84,7 +84,7 @@ pub struct Unseen {
 }
 
 /// What a missed best class weighs against a relative error of one.
-const MISS: f32 = 0.5;
+pub(super) const MISS: f32 = 0.5;
 /// What classes that were not taught weigh against all classes.
 const UNSEEN_SHARE: f32 = 0.25;
 /// The queries of unseen classes at which they have half of that weight: few say little.
@@ -159,9 +159,9 @@ impl<'a> Judge<'a> {
         Self { targets, queries, taught: taught.map(|best| best.into_iter().collect()), classes }
     }
 
-    /// How many queries' best classes a trial missed.
-    pub fn missed(&self, trial: &Trial) -> f32 {
-        (1.0 - trial.result.recall) * self.queries.rows() as f32
+    /// The sum of the errors of all queries in a trial.
+    pub fn all_errors(&self, trial: &Trial) -> f32 {
+        trial.result.error * self.queries.rows() as f32
     }
 
     /// A first impression, with links followed if there are any, and its cost, to which half the work adds: where hardly a
