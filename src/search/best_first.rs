@@ -44,16 +44,13 @@ pub(crate) fn best_first<'s>(
     buffers: Buffers<'s>,
     top: &mut impl Offer,
 ) -> SearchResult<'s> {
+    let expand = if model.links().is_some() { budget.expand } else { 0 };
     let mut search = Search {
         model,
         tree,
         query,
         spread: tree.spread_of(query),
-        high_scores: HighScores {
-            top,
-            best: BestRows::new(if model.links().is_some() { budget.expand } else { 0 }),
-            threshold: Log2::MIN,
-        },
+        high_scores: HighScores { top, best: BestRows::new(expand), threshold: Log2::MIN },
         seen: Seen::new(buffers.seen),
         frontier: Frontier::new(buffers.frontier),
         overflowed: false,
@@ -62,6 +59,7 @@ pub(crate) fn best_first<'s>(
         left: (budget.cap as usize).min(model.classes() + tree.len()),
         rows: 0,
         nodes: 0,
+        looks_ahead: expand > 0 || budget.epsilon > 0.0,
         enough: if budget.epsilon > 0.0 {
             (float::rough_log2(budget.epsilon) * (1u32 << Log2::FRACTION_BITS) as f32) as i32
         } else {
@@ -97,6 +95,8 @@ struct Search<'a, 'm, 's, T> {
     left: usize,
     rows: usize,
     nodes: usize,
+    /// Whether what the next node is predicted to hold decides anything before it is opened.
+    looks_ahead: bool,
     /// log₂ of ε, as roughly, as the bits of a [`Log2`]; the smallest number where there is no ε.
     enough: i32,
     /// The bits of scores, and how many of them are still to be added to `near`: many at once are cheaper.
@@ -119,11 +119,13 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             } else {
                 self.predict(span.first_child, span.children);
             }
-            let next = self.frontier.peek().map_or(Log2::MIN, |next| next.priority);
-            // Until a row alone holds twice as much as the next node is predicted to, the tree leads to better rows, and to better links.
-            self.follow_links_from(next.saturating_add(TWICE));
-            if self.is_little(next) {
-                return;
+            if self.looks_ahead {
+                let next = self.frontier.peek().map_or(Log2::MIN, |next| next.priority);
+                // Until a row alone holds twice as much as the next node is predicted to, the tree leads to better rows, and to better links.
+                self.follow_links_from(next.saturating_add(TWICE));
+                if self.is_little(next) {
+                    return;
+                }
             }
             let Some(next) = self.take_next(&span) else {
                 return self.follow_links_from(Log2::MIN);
