@@ -119,11 +119,13 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             } else {
                 self.predict(span.first_child, span.children);
             }
-            if self.looks_ahead {
-                let next = self.frontier.peek().map_or(Log2::MIN, |next| next.priority);
+            // Where memory was short and there is no heap any more, nothing is known of the next node.
+            if self.looks_ahead
+                && let Some(next) = self.frontier.peek()
+            {
                 // Until a row alone holds twice as much as the next node is predicted to, the tree leads to better rows, and to better links.
-                self.follow_links_from(next.saturating_add(TWICE));
-                if self.is_little(next) {
+                self.follow_links_from(next.priority.saturating_add(TWICE));
+                if self.is_little(next.priority) {
                     return;
                 }
             }

@@ -79,6 +79,12 @@ fn every_accepted_budget_and_memory_give_a_class_within_the_cap() {
             assert!(answer.work.row_equivalents() <= cap, "{name}: {:?}", answer.work);
             assert!(answer.log_z().is_finite(), "{name}");
             assert!(words < enough || !answer.overflowed(), "{name}");
+            if epsilon == 0.0 {
+                // A tolerance that nothing keeps to ends no search, however short its memory is.
+                let patient = all.with_budget(budget.with_epsilon(f32::MIN_POSITIVE)).expect("the same cap");
+                let same = patient.classify::<3>(&query, &mut memory).expect("enough memory");
+                assert_eq!(same.work, answer.work, "{name}");
+            }
             let mut buffer = HeadBuffer::<2>::new();
             let head = retrieve(&model, &query, &budget, &mut memory, &mut buffer).expect("enough memory");
             assert!(!head.candidates().is_empty(), "{name}");
