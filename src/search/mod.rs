@@ -2,8 +2,9 @@
 //!
 //! The frontier is a heap of unopened nodes, the one with the largest predicted mass on top. A step opens it: an
 //! inner node puts its children on the frontier, a leaf has its rows scored. Before each step the links of the best
-//! rows so far are followed, because rows that are high together are not always neighbours in the tree. It ends
-//! when the best of them is predicted to hold at most ε of what was scored, or at the cap, which is never exceeded.
+//! rows so far are followed, if they hold more than the next node promises, because rows that are high together are not
+//! always neighbours in the tree. It ends when the next node is predicted to hold at most ε of what was scored, or at the
+//! cap, which is never exceeded.
 //!
 //! There is no recursion and no allocation: the frontier, the set of seen rows and the best rows have fixed room.
 

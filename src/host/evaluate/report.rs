@@ -71,7 +71,7 @@ pub struct ModelSummary {
     pub linked: usize,
     /// The hard cap on row-equivalents that the estimators were given.
     pub cap: u32,
-    /// The share of far mass at which a search stops early.
+    /// A search stops early where the next node is predicted to hold at most this share of what was scored.
     pub epsilon: f32,
     /// The best rows whose links are followed.
     pub expand: u32,
