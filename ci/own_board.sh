@@ -2,7 +2,7 @@
 # Makes the project of src/guide/own_board.md as a reader would: every block after a line that is a file's name alone,
 # and `printed.txt`, what the page says that it prints.
 #
-#   .cargo/own-board.sh FOLDER     makes FOLDER/firmware, beside FOLDER/zhat
+#   ci/own_board.sh FOLDER     makes FOLDER/firmware, beside FOLDER/zhat
 set -euo pipefail
 
 folder=$1

@@ -2,7 +2,7 @@
 # Does what src/guide/from_your_network.md says, as a reader would: writes its files, then runs its commands in their
 # order.
 #
-#   .cargo/from-your-network.sh FOLDER ZHAT     works in FOLDER, with ZHAT as the command; FOLDER/zhat is this repository
+#   ci/from_your_network.sh FOLDER ZHAT     works in FOLDER, with ZHAT as the command; FOLDER/zhat is this repository
 #
 # The commands of the sections on PyTorch and Keras are run if Python has torch and safetensors, or tensorflow: they are too
 # large to install for a check. PYTHON names the Python to look in.

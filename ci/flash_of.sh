@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Bytes of code and constants that crates take up in a firmware, by the names and sizes of its symbols.
 #
-#   .cargo/flash-of.sh FILE CRATE...
+#   ci/flash_of.sh FILE CRATE...
 set -euo pipefail
 
 file=$1
