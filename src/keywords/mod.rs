@@ -14,16 +14,12 @@
 mod detector;
 mod encoder;
 mod features;
-mod smoothing;
 mod spotter;
-mod tables;
-mod thresholds;
 
 pub use detector::{Detector, Moment};
 pub use encoder::{Encoder, EncoderError, EncoderState};
 pub use features::{BANDS, Features, Frame, HOP};
-pub use spotter::{Decision, Event, OTHER, Spotter, TOP};
-pub use thresholds::Thresholds;
+pub use spotter::{Decision, Event, OTHER, Spotter, TOP, Thresholds};
 
 /// Samples a second.
 ///

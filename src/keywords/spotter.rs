@@ -1,14 +1,13 @@
 //! The whole way: samples in, decisions and events out.
 
-use super::detector::{Detector, Moment};
-use super::encoder::{DIM, Encoder, EncoderState};
-use super::features::{BANDS, Features, Frame};
-use super::smoothing::Smoothing;
-use crate::Error;
-use crate::classifier::Classifier;
-use crate::estimators::Prediction;
-use crate::rows::QueryBuffer;
-use crate::search::Scratch;
+use heapless::Vec;
+
+use super::{
+    detector::{Detector, Moment},
+    encoder::{DIM, Encoder, EncoderState},
+    features::{BANDS, Features, Frame},
+};
+use crate::{Error, classifier::Classifier, estimators::Prediction, rows::QueryBuffer, search::Scratch};
 
 /// Frames that are encoded from before the one at which a word is noticed: 120 ms.
 pub(super) const BEFORE: u32 = 12;
@@ -362,3 +361,82 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
 
 // Everything that a word takes is small enough for the smallest parts with a DSP.
 const _: () = assert!(Spotter::<2048>::RAM <= 48 * 1024);
+
+// The mean of a word's probability over the decisions since it fell silent.
+
+/// Classes that are followed.
+const FOLLOWED: usize = 8;
+
+/// Sums of probabilities of a few classes.
+#[derive(Clone, Debug)]
+pub struct Smoothing {
+    decisions: u32,
+    sums: Vec<(u32, f32), FOLLOWED>,
+}
+
+impl Smoothing {
+    pub const fn new() -> Self {
+        Self { decisions: 0, sums: Vec::new() }
+    }
+
+    pub fn clear(&mut self) {
+        self.decisions = 0;
+        self.sums.clear();
+    }
+
+    pub fn decisions(&self) -> u32 {
+        self.decisions
+    }
+
+    /// Adds a decision. A class that finds no place takes that of the one with the least sum, if that has less.
+    pub fn add<const K: usize>(&mut self, prediction: &Prediction<K>) {
+        self.decisions = self.decisions.saturating_add(1);
+        for best in &prediction.top {
+            if let Some((_, sum)) = self.sums.iter_mut().find(|(class, _)| *class == best.class) {
+                *sum += best.p;
+            } else if self.sums.push((best.class, best.p)).is_err()
+                && let Some(least) = self.sums.iter_mut().min_by(|a, b| a.1.total_cmp(&b.1))
+                && least.1 < best.p
+            {
+                *least = (best.class, best.p);
+            }
+        }
+    }
+
+    /// The class with the highest mean, and the mean.
+    pub fn best(&self) -> Option<(u32, f32)> {
+        let &(class, sum) = self.sums.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((class, sum / self.decisions.max(1) as f32))
+    }
+}
+
+// When a word is sure enough, and how often that is wrong.
+
+/// The threshold of events, with what was measured at it.
+///
+/// ```
+/// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
+/// let thresholds = zhat::keywords::Encoder::from_bytes(bytes)?.thresholds();
+/// assert!(thresholds.false_accepts <= 1.0 && thresholds.false_rejects <= 1.0);
+/// # Ok::<(), zhat::keywords::EncoderError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct Thresholds {
+    /// A word's p, the mean of a few decisions, must not be below this.
+    pub p: f32,
+    /// The share of words outside of the vocabulary that are taken for one of it; of noises it is lower.
+    pub false_accepts: f32,
+    /// The share of words that are not recognised.
+    pub false_rejects: f32,
+}
+
+impl Thresholds {
+    /// Three shares, as they are stored.
+    pub(super) fn of(stored: &[f32]) -> Option<Self> {
+        let &[p, false_accepts, false_rejects] = stored else { return None };
+        let are_shares = stored.iter().all(|share| (0.0..=1.0).contains(share));
+        are_shares.then_some(Self { p, false_accepts, false_rejects })
+    }
+}

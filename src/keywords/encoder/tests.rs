@@ -1,6 +1,6 @@
 //! The streaming encoder against a plain transcription of its definition, over whole words, in f64.
 
-use super::file::STRIDED;
+use super::STRIDED;
 use super::{BLOCKS, Encoder, EncoderError, EncoderState};
 use crate::kernels::pair;
 use crate::keywords::BANDS;
