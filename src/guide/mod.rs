@@ -9,6 +9,7 @@
 //! | [`keyword_spotting`] | from a microphone to words: what each part costs, and other words or languages |
 //! | [`own_board`] | a firmware from nothing: Rust, RTIC, Embassy, C |
 //! | [`measured`] | error, recall, coverage, instructions, flash and RAM |
+//! | [`glossary`] | the terms, one meaning each |
 //! | [`paper`] | the tables of "Sublinear Partition Estimation", with our estimators in them |
 
 /// From the problem to the arithmetic.
@@ -40,3 +41,6 @@ pub mod paper {}
 
 #[doc = include_str!("json.md")]
 pub mod json {}
+
+#[doc = include_str!("glossary.md")]
+pub mod glossary {}
