@@ -7,7 +7,7 @@
 //!
 //! (Mnih & Hinton 2007, with the rows shared by input and output and a small matrix that tells the two apart.) The rows
 //! are those of the model file, so that a device stores every word once; c and M are a small file beside it, which
-//! `zhat train` writes. All of it is plain f32 in a fixed order: the same bits everywhere. For a context of n words and m
+//! the example `train_lm` writes. All of it is plain f32 in a fixed order: the same bits everywhere. For a context of n words and m
 //! maps it costs (n + d)·m·d multiplications.
 //!
 //! | bytes | content of the file, little-endian |

@@ -102,7 +102,7 @@
 //! | `alloc` | `ModelBuf`, a model that owns its bytes |
 //! | `rows4` | models of 4-bit rows (`zhat build --bits 4`), which are refused without it: 1.8 KB of code that others do not need |
 //! | `std` | `zhat::host`: readers, builder, evaluation |
-//! | `cli` | the `zhat` command and the plots |
+//! | `cli` | the `zhat` command, the plots, and the examples `paper` and `train_lm` |
 //! | `import` | an engine that runs ONNX networks, for `zhat build --model … --inputs …` and `zhat check` |
 //! | `defmt` | `defmt::Format` for the public types, and log points |
 //! | `capi` | functions for C |
@@ -179,10 +179,39 @@ pub use rand_core;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::estimators::mince_by_newton;
+    #[cfg(feature = "std")]
+    pub use crate::host::{Hierarchy, product};
     #[cfg(feature = "rows4")]
     pub use crate::kernels::four_bit;
     pub use crate::kernels::{dot, dot_picked, dot_rows, pair, query_slot, squares, weights};
     pub use crate::math::{SmallFloat, exp2_fraction, sqrt};
     pub use crate::rows::Indices;
     pub use crate::tree::{Span, Tree};
+
+    use crate::estimators::Head;
+    use crate::{Candidate, Log2, Query, RowTable, Work};
+
+    /// Scores the rows from `first` on, as the bits of [`Log2`]s.
+    pub fn scores(rows: &RowTable<'_>, first: usize, query: &Query, scores: &mut [i32]) {
+        rows.scores(first, query, scores);
+    }
+
+    /// Scores the rows with these numbers, as the bits of [`Log2`]s.
+    pub fn scores_of(rows: &RowTable<'_>, picked: &[u32], query: &Query, scores: &mut [i32]) {
+        rows.scores_of(picked, query, scores);
+    }
+
+    /// Makes a candidate of a score that [`scores`] returned.
+    pub fn candidate(class: u32, score: i32) -> Candidate {
+        Candidate { class, score: Log2::from_bits(score) }
+    }
+
+    /// Makes a head of what another retrieval found: candidates with the best first, and their rows in ascending order.
+    pub fn head<'a>(
+        candidates: &'a [Candidate],
+        rows: &'a [u32],
+        (scored, nodes, stride): (usize, usize, usize),
+    ) -> Head<'a> {
+        Head::new(candidates, rows, Work::of(scored, nodes, stride))
+    }
 }

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use rand_pcg::Pcg32;
 use zhat::estimators::{moments, moments_with_samples};
+use zhat::host::Matrix;
 use zhat::host::build::{Plan, Targets, build};
 use zhat::host::evaluate::{self, FloatLayer, Rows};
-use zhat::host::{Matrix, measure};
 use zhat::model::ModelBuf;
 use zhat::{Budget, Classifier, Error, QueryBuffer, Scratch, exact, scratch_words};
 
@@ -168,7 +168,7 @@ fn a_query_of_zeros_gives_the_sum_of_the_biases() {
         let bare = moments(model, &query, &budget, memory).expect("fits");
         let sampled = moments_with_samples(model, &query, &budget, 5, memory, rng).expect("fits");
         let zeros = Matrix::new(vec![0.0; D], D).expect("a row");
-        let evaluated = measure::predictions::<1>(model, &zeros, &budget).expect("valid");
+        let evaluated = evaluate::predictions::<1>(model, &zeros, &budget).expect("valid");
         assert_eq!([bare.log_z(), sampled.log_z(), evaluated[0].log_z()], [answer.log_z(); 3]);
         assert_eq!([bare.standard_error, sampled.standard_error], [Some(0.0); 2]);
     }
@@ -178,7 +178,7 @@ fn a_query_of_zeros_gives_the_sum_of_the_biases() {
 fn errors_and_intervals_are_what_the_builder_says() {
     for Built { layer, file, .. } in models().iter().filter(|built| built.calibrated) {
         let model = file.model();
-        let truths = measure::truths(&model, &layer.queries).expect("valid");
+        let truths = evaluate::exact_predictions::<1>(&model, &layer.queries).expect("valid");
         let classifier = Classifier::new(model).expect("an index");
         let mut memory = Memory::new();
         let (mut familiar, mut covered) = (0, 0);
@@ -187,7 +187,7 @@ fn errors_and_intervals_are_what_the_builder_says() {
         for (values, truth) in layer.queries.iter().zip(&truths) {
             let query = QueryBuffer::<D>::new(&model, values).expect("valid");
             let answer = classifier.classify::<1>(&query, &mut memory).expect("fits");
-            let off = answer.log_z() - truth.log_z;
+            let off = answer.log_z() - truth.log_z();
             familiar += usize::from(answer.is_familiar() == Some(true));
             if let Some((low, high)) = answer.interval(0) {
                 let log_z = evaluate::exact(&float, values, D, 1)[0].log_z;

@@ -1,8 +1,7 @@
-//! Queries of a language model: the same as the trainer's, and the promise of the model that ships.
+//! Queries of a language model, and the promise of the model that ships.
 #![cfg(feature = "std")]
 
 use zhat::host::evaluate::{Evaluation, Method, Options};
-use zhat::host::lm::{Settings, Tokens, Trainer, Tying, Vocabulary};
 use zhat::host::make::{Request, make};
 use zhat::host::{Kind, Layer, Matrix, flat_model};
 use zhat::language::Context;
@@ -11,32 +10,6 @@ use zhat::{Error, Model, QueryBuffer, exact, include_model};
 static MODEL: &[u8] = include_model!("../models/next_word.zhat");
 static CONTEXT: &[u8] = include_model!("../models/next_word.context");
 static SAMPLES: &str = include_str!("../models/next_word.txt");
-
-#[test]
-fn a_query_is_that_of_the_trained_model() {
-    let text = "the cat saw the dog\nthe dog saw the cat run\n";
-    let vocabulary = Vocabulary::from_text(text, None).unwrap();
-    let tokens = Tokens::new(text, &vocabulary).unwrap();
-    let settings = Settings { tying: Tying::Mapped { maps: 2 }, dimension: 8, context: 3, ..Settings::default() };
-    let trained = Trainer::new(settings, vocabulary.clone(), &tokens).unwrap().best();
-    let folder = tempfile::tempdir().unwrap();
-    trained.export(&vocabulary, folder.path()).unwrap();
-    let context = std::fs::read(folder.path().join("context.bin")).unwrap();
-    let context: Vec<u32> = context.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect();
-    let context = Context::from_bytes(bytemuck::cast_slice(&context), 8).unwrap();
-    let file = flat_model(&trained.rows(), trained.bias()).unwrap();
-    let model = file.model();
-    let words = trained.context(&vocabulary, "saw the dog");
-    let expected = trained.queries(&words).unwrap();
-    let words: Vec<usize> = words.iter().map(|&word| word as usize).collect();
-    let query = context.query::<8, 16>(&model, &words).unwrap();
-    for (a, b) in query.iter().zip(expected.row(0)) {
-        assert!((a - b).abs() < 0.01, "{query:?}\n{:?}", expected.row(0));
-    }
-    assert_eq!(context.query::<8, 16>(&model, &[0, 1]), Err(Error::QueryLength));
-    assert_eq!(context.query::<8, 24>(&model, &words), Err(Error::QueryLength));
-    assert_eq!(context.query::<8, 16>(&model, &[0, 1, 99]), Err(Error::NoSuchClass));
-}
 
 #[test]
 fn a_fitted_temperature_is_no_part_of_the_inputs() {

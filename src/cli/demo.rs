@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::{Args, Subcommand};
 use zhat::host::Matrix;
 use zhat::host::evaluate::{Evaluation, Method, Options, Report, stored_budget};
-use zhat::host::measure::{exact_predictions, predictions};
+use zhat::host::evaluate::{exact_predictions, predictions};
 use zhat::language::Context;
 use zhat::{Model, Ranked, include_model};
 

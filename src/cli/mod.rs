@@ -20,9 +20,7 @@ mod plot;
 mod progress;
 mod query;
 mod report;
-mod reproduce;
 mod split;
-mod train;
 mod tune;
 mod wav;
 
@@ -60,8 +58,6 @@ enum Command {
     Demo(demo::Demo),
     Plot(plot::Plot),
     Report(report::ReportArgs),
-    Train(train::Train),
-    Reproduce(reproduce::Reproduce),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -99,8 +95,6 @@ pub fn main() -> ExitCode {
         Command::Demo(command) => command.run(),
         Command::Plot(command) => command.run(),
         Command::Report(command) => command.run(),
-        Command::Train(command) => command.run(),
-        Command::Reproduce(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),
     };

@@ -6,7 +6,6 @@ use clap::{Args, Subcommand};
 use zhat::host::evaluate::{Method, Options, QuantisedLayer, quantised, scores};
 use zhat::host::io::expect_writable;
 use zhat::host::plots;
-use zhat::host::reproduce::cumulative;
 
 use super::files::{expect_apart, given};
 use super::output::print;
@@ -99,7 +98,10 @@ impl Plot {
                     let values = quantised(&model, queries.row(index)).map_err(|(_, error)| {
                         Failure::Failed(format!("{}: query {index}: {error}", common.queries.display()))
                     })?;
-                    curves.push((format!("query {index}"), cumulative(scores(&QuantisedLayer(&model), &values))));
+                    curves.push((
+                        format!("query {index}"),
+                        plots::cumulative_shares(scores(&QuantisedLayer(&model), &values)),
+                    ));
                 }
                 let about = format!("{}, {} of them drawn", about, curves.len());
                 plots::cumulative(&common.output, &about, &curves)?;

@@ -79,15 +79,6 @@ impl Progress {
         self.bar.set_position((PLACES * from) as u64);
     }
 
-    /// Prints a line above the bar; without a bar, to standard error.
-    pub fn line(&self, line: &str) {
-        if self.bar.is_hidden() {
-            eprintln!("{line}");
-        } else {
-            self.bar.println(line);
-        }
-    }
-
     /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

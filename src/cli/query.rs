@@ -8,8 +8,8 @@ use clap::Args;
 use serde::Serialize;
 use zhat::host::Matrix;
 use zhat::host::evaluate::stored_budget;
+use zhat::host::evaluate::{exact_predictions, predictions};
 use zhat::host::io::read_matrix_bytes;
-use zhat::host::measure::{exact_predictions, predictions};
 use zhat::{Model, Prediction};
 
 use super::output::{Table, percent, print, print_json};

@@ -8,7 +8,6 @@ use zhat::host::Matrix;
 use zhat::host::describe::Description;
 use zhat::host::evaluate::{Method, Options, QuantisedLayer, Report, quantised, scores};
 use zhat::host::io::{expect_writable, write_atomically};
-use zhat::host::reproduce::cumulative;
 use zhat::host::{plots, warnings};
 use zhat::{Model, ModelBuf};
 
@@ -153,7 +152,7 @@ fn curves(model: &Model<'_>, queries: &Matrix) -> Result<Vec<(String, Vec<f32>)>
     let step = queries.rows().div_ceil(CURVES).max(1);
     let curve = |index: usize| {
         let values = quantised(model, queries.row(index)).map_err(|(_, error)| error)?;
-        Ok((format!("query {index}"), cumulative(scores(&QuantisedLayer(model), &values))))
+        Ok((format!("query {index}"), plots::cumulative_shares(scores(&QuantisedLayer(model), &values))))
     };
     (0..queries.rows()).step_by(step).map(curve).collect()
 }

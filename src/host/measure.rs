@@ -121,7 +121,21 @@ pub fn found<const K: usize>(model: &Model<'_>, queries: &Matrix, budget: &Budge
     })
 }
 
-/// The top `K` classes of all queries within a budget, as [`Classifier`] answers.
+/// Returns the top `K` classes of all queries within a budget, as [`Classifier`] answers.
+///
+/// ```
+/// use zhat::Budget;
+/// use zhat::host::evaluate::{exact_predictions, predictions};
+/// use zhat::host::{Kind, Layer, build::{Targets, build}};
+///
+/// let layer = Layer::generate(400, 8, 1);
+/// let queries = layer.queries(Kind::Classifier, 20, 2);
+/// let model = build(&layer.weights, &layer.biases, None, &Targets::default(), &mut |_| {})?.model;
+/// let exact = exact_predictions::<1>(&model.model(), &queries)?;
+/// let found = predictions::<1>(&model.model(), &queries, &Budget::new(400))?;
+/// assert!(found.iter().zip(&exact).all(|(found, exact)| (found.log_z() - exact.log_z()).abs() < 1.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error`], for the first query that the model refuses, [`Error::NoIndex`] or [`Error::Budget`].
@@ -133,7 +147,18 @@ pub fn predictions<const K: usize>(
     each_query(model, queries, |_, scratch| classify(model, budget, scratch))
 }
 
-/// The top `K` classes of all queries with all rows scored.
+/// Returns the top `K` classes of all queries, with all rows scored.
+///
+/// ```
+/// use zhat::host::evaluate::exact_predictions;
+/// use zhat::host::{Kind, Layer, flat_model};
+///
+/// let layer = Layer::generate(400, 8, 1);
+/// let model = flat_model(&layer.weights, &layer.biases)?;
+/// let exact = exact_predictions::<3>(&model.model(), &layer.queries(Kind::Classifier, 20, 2))?;
+/// assert!(exact.iter().all(|answer| answer.work.rows == 400));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error`], for the first query that the model refuses.

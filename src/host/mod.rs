@@ -7,6 +7,7 @@
 //! | [`make`] | everything at once, as `zhat build` does it: splits queries, meets limits, names classes, reports |
 //! | [`build`] | the builder itself: quantises, clusters, predicts, links, tunes, measures intervals |
 //! | [`evaluate`] | every estimator against the exact answer and the float layer |
+//! | `plots` | pictures of what was evaluated (feature `cli`) |
 //! | [`describe`], [`cost`], [`export`] | a model in words and numbers, what it costs on a device, and as a Rust module |
 //!
 //! ```
@@ -44,24 +45,20 @@ mod grid;
 pub mod import;
 pub mod io;
 mod linear;
-#[doc(hidden)]
-pub mod lm;
 pub mod make;
 mod matrix;
-#[doc(hidden)]
-pub mod measure;
+mod measure;
 #[cfg(feature = "cli")]
-#[doc(hidden)]
 pub mod plots;
 mod quantise;
-#[doc(hidden)]
-#[allow(rustdoc::broken_intra_doc_links, reason = "its functions have the names of their modules")]
-pub mod reproduce;
 mod temperature;
 #[doc(hidden)]
 pub mod warnings;
 
 pub use compensation::Compensation;
+// For `zhat::internal`.
+#[doc(hidden)]
+pub use build::hierarchy::Hierarchy;
 #[doc(hidden)]
 pub use doc_example::{doc_example, doc_file};
 #[cfg(feature = "keywords")]
@@ -70,6 +67,8 @@ pub use doc_example::{doc_sound, doc_spotter};
 pub use error::BuildError;
 pub use fmbe::with_fmbe;
 pub use generate::{Kind, Layer};
+#[doc(hidden)]
+pub use linear::product;
 pub use matrix::Matrix;
 pub use quantise::{QuantisedRows, flat_model};
 pub use temperature::fit_temperature;

@@ -7,8 +7,6 @@ mod json;
 mod json_page;
 mod page;
 mod report;
-mod reproduce;
 mod silent;
 mod support;
-mod train;
 mod use_it;

@@ -68,8 +68,6 @@ fn no_output_overwrites_an_input() {
     let files = Files::with_model();
     fs::copy(files.path("queries.npy"), files.path("queries.svg")).unwrap();
     fs::copy(files.path("model.zhat"), files.path("model.png")).unwrap();
-    fs::write(files.path("words.txt"), "a b\n").unwrap();
-    fs::write(files.path("table1-0.5.json"), "{}").unwrap();
     let layer = "--weights weights.npy --bias bias.npy";
     let before: Vec<(String, Vec<u8>)> =
         files.list().into_iter().map(|name| (name.clone(), fs::read(files.path(&name)).unwrap())).collect();
@@ -85,16 +83,6 @@ fn no_output_overwrites_an_input() {
         ("tune model.png --queries queries.npy --plot model.png".into(), ["--plot", "the model"]),
         ("plot cumulative model.png --queries queries.npy -o model.png".into(), ["--output", "the model"]),
         ("export-rust model.zhat -o .".into(), ["--output ./model.zhat", "the model model.zhat"]),
-        ("train names.txt --valid words.txt -o .".into(), ["--output ./words.txt", "--valid words.txt"]),
-        (
-            "reproduce table1 --vectors table1-0.5.json --out .".into(),
-            ["--out ./table1-0.5.json", "--vectors table1-0.5.json"],
-        ),
-        ("reproduce figure1 --vectors queries.svg --plot queries.svg".into(), ["--plot", "--vectors"]),
-        (
-            "reproduce document . -o table1-0.5.json".into(),
-            ["--output table1-0.5.json", "the result ./table1-0.5.json"],
-        ),
     ] {
         let message = files.fail(2, &line);
         assert!(message.contains("would overwrite"), "zhat {line}: {message}");

@@ -36,6 +36,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+pub use super::measure::{exact_predictions, predictions};
 pub(super) use effort::Effort;
 pub use method::{Answer, Memory, Method, TOP, ask};
 pub use quality::Reliability;

@@ -13,10 +13,36 @@ use super::{FONT, Figure, LEFT, PlotError, THIN, save, text, titled};
 
 /// Draws the share of p that the best 1, 2, 3, … classes hold, a line for each query; `about` says of what.
 ///
+/// ```
+/// use zhat::host::plots::{cumulative, cumulative_shares};
+///
+/// let folder = tempfile::tempdir()?;
+/// cumulative(&folder.path().join("c.svg"), "m.zhat", &[("query 0".into(), cumulative_shares(vec![0.0, 2.0, 1.0]))])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`PlotError`].
 pub fn cumulative(path: &Path, about: &str, curves: &[(String, Vec<f32>)]) -> Result<(), PlotError> {
     save(path, &Plot { about, curves })
+}
+
+/// Returns the share of the probability that the best 1, 2, 3, … classes hold, from all scores.
+///
+/// ```
+/// let shares = zhat::host::plots::cumulative_shares(vec![0.0, 2f32.ln(), 0.0]);
+/// assert!(shares.iter().zip([0.5, 0.75, 1.0]).all(|(share, expected)| (share - expected).abs() < 1e-6));
+/// ```
+pub fn cumulative_shares(mut scores: Vec<f32>) -> Vec<f32> {
+    scores.sort_unstable_by(|a, b| b.total_cmp(a));
+    let best = scores.first().copied().unwrap_or(0.0);
+    let total: f64 = scores.iter().map(|score| f64::from(score - best).exp()).sum();
+    let mut sum = 0.0;
+    let shares = scores.iter().map(|score| {
+        sum += f64::from(score - best).exp() / total;
+        sum as f32
+    });
+    shares.collect()
 }
 
 struct Plot<'a> {

@@ -20,7 +20,11 @@ const LEAST: f32 = 1e-6;
 const MOST: f32 = 100.0;
 const FRONT: RGBColor = RGBColor(30, 30, 30);
 
-/// An estimator's works and errors.
+/// An estimator's works and errors, for [`error_against_work`].
+///
+/// ```
+/// let line = zhat::host::plots::Line { name: "moments".into(), points: vec![(0.01, 0.06), (0.02, 0.03)] };
+/// ```
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Its name.
@@ -30,6 +34,15 @@ pub struct Line {
 }
 
 /// Draws the lines to a file; `about` says of what they are.
+///
+/// ```
+/// use zhat::host::plots::{Line, error_against_work};
+///
+/// let folder = tempfile::tempdir()?;
+/// let lines = [Line { name: "moments".into(), points: vec![(0.01, 0.06), (0.02, 0.03)] }];
+/// error_against_work(&folder.path().join("e.svg"), "m.zhat, 9 queries", &lines)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`PlotError`].

@@ -20,6 +20,14 @@ type Line = (String, Vec<(f32, f32)>);
 
 /// Draws the lines to a file; `about` says of what they are.
 ///
+/// ```
+/// use zhat::host::plots::growth;
+///
+/// let folder = tempfile::tempdir()?;
+/// growth(&folder.path().join("g.svg"), "vectors.json", &[("moments".into(), vec![(1e4, 150.0), (1e5, 400.0)])])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`PlotError`].
 pub fn growth(path: &Path, about: &str, lines: &[Line]) -> Result<(), PlotError> {

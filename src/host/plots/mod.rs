@@ -1,4 +1,6 @@
-//! Plots as SVG and PNG: error against work, the cumulative distribution of p, reliability.
+//! Plots as SVG and PNG: error against work, the cumulative distribution of p, reliability, growth.
+//!
+//! Feature `cli`.
 //!
 //! The legend stands beside the plot, not in it, so that it never covers a point. An estimator has the same colour in
 //! every plot. The font comes with the program.
@@ -23,7 +25,7 @@ use plotters::prelude::{
 };
 use plotters::style::{FontStyle, register_font};
 
-pub use cumulative::cumulative;
+pub use cumulative::{cumulative, cumulative_shares};
 pub use error_against_work::{Line, error_against_work};
 pub use growth::growth;
 pub use reliability::reliability;
@@ -39,7 +41,12 @@ const LEFT: i32 = 100;
 /// The thin lines of a mesh.
 const THIN: RGBColor = RGBColor(240, 240, 240);
 
-/// Why there is no plot.
+/// Says why there is no plot.
+///
+/// ```
+/// let error = zhat::host::plots::cumulative("a.pdf".as_ref(), "", &[]).unwrap_err();
+/// assert_eq!(error.to_string(), "a.pdf: plots are .svg or .png");
+/// ```
 #[derive(Debug)]
 pub struct PlotError {
     path: PathBuf,
@@ -54,10 +61,14 @@ impl fmt::Display for PlotError {
 
 impl core::error::Error for PlotError {}
 
-/// Whether the name is one of a plot.
+/// Checks that the name is one of a plot.
+///
+/// ```
+/// assert!(zhat::host::plots::expect_format("a.pdf".as_ref()).is_err());
+/// ```
 ///
 /// # Errors
-/// What names can be drawn to.
+/// The names that can be drawn to.
 pub fn expect_format(path: &Path) -> Result<(), String> {
     match extension(path).as_str() {
         "svg" | "png" => Ok(()),

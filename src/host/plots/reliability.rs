@@ -19,6 +19,14 @@ type Curve<'a> = (&'a str, Vec<(f32, f32, f32)>);
 
 /// Draws the curves; a point is the larger the more queries it stands for. `about` says of what they are.
 ///
+/// ```
+/// use zhat::host::plots::reliability;
+///
+/// let folder = tempfile::tempdir()?;
+/// reliability(&folder.path().join("r.svg"), "m.zhat, 9 queries", &[("moments", vec![(0.1, 0.2, 0.5), (0.9, 0.8, 0.5)])])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`PlotError`].
 pub fn reliability(path: &Path, about: &str, curves: &[Curve<'_>]) -> Result<(), PlotError> {

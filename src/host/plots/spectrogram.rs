@@ -19,7 +19,11 @@ const LINE: RGBColor = RGBColor(30, 90, 170);
 /// Decisions that are further apart belong to different words, in seconds.
 const SAME_WORD: f32 = 0.15;
 
-/// A word with its beginning and its end, in seconds.
+/// A word with its beginning and its end, in seconds, for [`spectrogram`].
+///
+/// ```
+/// let word = zhat::host::plots::Spoken { begin: 0.2, end: 0.7, text: "yes".into() };
+/// ```
 #[derive(Clone, Debug)]
 pub struct Spoken {
     /// The second of its beginning.
@@ -31,6 +35,15 @@ pub struct Spoken {
 }
 
 /// Draws log-mel frames to a file, with (second, p) of each decision and the words; `about` says of what they are.
+///
+/// ```
+/// use zhat::host::plots::{Spoken, spectrogram};
+///
+/// let folder = tempfile::tempdir()?;
+/// let words = [Spoken { begin: 0.0, end: 0.02, text: "yes".into() }];
+/// spectrogram(&folder.path().join("s.svg"), "m.wav", &[[1.0; 40], [2.0; 40]], &[(0.0, 0.5)], &words)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`PlotError`].
