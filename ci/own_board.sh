@@ -13,6 +13,8 @@ rm -rf "$folder/firmware/src" "$folder/firmware/.cargo"
 mkdir -p "$folder/firmware/src/bin" "$folder/firmware/.cargo"
 ln -sfn "$root" "$folder/zhat"
 cp "$root/models/next_word.zhat" "$folder/firmware/model.zhat"
+# The end of the page, which is a file of its own so that a test can run it.
+cp "$root/src/guide/partitions.rs" "$folder/firmware/src/partitions.rs"
 
 awk -v folder="$folder/firmware" '
     /^```/ && inside { inside = 0; file = ""; next }

@@ -13,7 +13,7 @@ use zhat::estimators::{
 };
 use zhat::internal::{self, Indices, SmallFloat, Tree, exp2_fraction};
 use zhat::language::Context;
-use zhat::model::{Bits, Section};
+use zhat::model::{Bits, FileHeader, Section};
 use zhat::{
     Budget, Classifier, Error, Log2, LogSum, Model, Names, Query, QueryBuffer, RowTable, Scratch, include_model,
     query_words, scratch_words, seen_words,
@@ -72,6 +72,7 @@ fn int8_is_taken(model: &Model<'_>) -> Result<bool, Error> {
     same.set(model, &QUERY)?;
     same.set_i8(model, &values, 0.01, 0)?;
     same.set_i16(model, &values.map(i16::from), 0.01)?;
+    let _ = black_box(QueryBuffer::<DIM>::from_u8(model, &values.map(i8::cast_unsigned), 0.01, 3));
     Ok(query.norm() == same.norm() && query.value(3) == same.value(3))
 }
 
@@ -160,7 +161,8 @@ fn look_at(model: &Model<'_>) {
     black_box((model.largest_row(), model.class_of_row(at), model.row_of_class(at), model.sections().count()));
     black_box((model.rows().bias_shift(), model.rows().is_masked(at)));
     black_box((
-        model.input_scale(),
+        model.input_scale().map(|input| input.zero_point_u8()),
+        model.build_id(),
         model.settings(),
         model.measured(),
         model.names().map(Names::len),
@@ -176,6 +178,8 @@ fn look_at(model: &Model<'_>) {
         look_at_tree(tree, at);
     }
     let _ = black_box(Model::from_bytes_trusted(black_box(MODEL)));
+    let _ = black_box((Model::from_prefix(black_box(MODEL)), Model::from_prefix_trusted(black_box(MODEL))));
+    let _ = black_box((Model::file_len(black_box(MODEL)), FileHeader::read(black_box(MODEL))));
 }
 
 fn look_at_rows(rows: &RowTable<'_>, at: usize) {

@@ -6,9 +6,9 @@ extern crate alloc;
 mod support;
 
 use alloc::vec::Vec;
-use support::{entry, figure, say};
+use support::{entry, figure, instructions_of, say};
 use zhat::model::ModelBuf;
-use zhat::{Classifier, Error, QueryBuffer, Scratch, scratch_words};
+use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, scratch_words};
 
 static FILE: &[u8] = include_bytes!("../tests/data/maclaurin.zhat");
 const QUERY: [f32; 12] = [0.5, -1.0, 0.75, 0.25, -0.5, 1.0, -0.25, 0.0, 0.5, -0.75, 1.0, 0.25];
@@ -57,7 +57,10 @@ fn run() -> Result<(), Error> {
     if let Some(used) = heap::used() {
         figure!("{used} bytes of heap for a file of {}", file.len());
     }
-    let model = file.model();
+    let (model, instructions) = instructions_of(|| file.model());
+    if let (Some(view), Some(opened)) = (instructions, instructions_of(|| Model::from_bytes_trusted(&file)).1) {
+        figure!("{view} instructions for a view of the model, {opened} to open it without its checks");
+    }
     let classifier = Classifier::new(model)?;
     let query = QueryBuffer::<12>::new(&model, &QUERY)?;
     let answer = classifier.classify::<3>(&query, &mut Scratch::<{ scratch_words(300, 256) }>::new())?;

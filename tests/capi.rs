@@ -79,12 +79,18 @@ fn as_c<const K: usize>(prediction: &Prediction<K>) -> (ZhatResult, Vec<ZhatClas
         bytes: prediction.work.bytes,
         top_len: prediction.top.len() as u32,
         overflowed: prediction.overflowed().into(),
+        whole: [0; 4],
     };
     let class = |(place, best): (usize, &zhat::Ranked)| {
         let (lower, upper) = prediction.interval(place).unwrap_or((0.0, 1.0));
         ZhatClass { id: best.class, p: best.p, lower, upper }
     };
     (result, prediction.top.iter().enumerate().map(class).collect())
+}
+
+/// A result without what only `zhat_probability` reads.
+fn shown(result: ZhatResult) -> ZhatResult {
+    ZhatResult { whole: [0; 4], ..result }
 }
 
 #[test]
@@ -100,7 +106,7 @@ fn the_answers_are_those_of_rust_to_the_bit() {
             let truth = as_c(&asked.classify::<TOP>(&query, &mut scratch).expect("memory"));
             let mut top = [NO_CLASS; TOP];
             let result = classify(&c, &values, cap, &mut memory, &mut top).expect("an answer");
-            assert_eq!((result, top.to_vec()), truth, "cap {cap}");
+            assert_eq!((shown(result), top.to_vec()), truth, "cap {cap}");
             assert!(result.energy == -result.log_z);
         }
         let truth = as_c(&zhat::exact::<TOP>(classifier.model(), &query).expect("valid"));
@@ -112,7 +118,7 @@ fn the_answers_are_those_of_rust_to_the_bit() {
         };
         assert_eq!(error, ZhatError::None);
         // SAFETY: there was no error.
-        assert_eq!((unsafe { result.assume_init() }, top.to_vec()), truth);
+        assert_eq!((shown(unsafe { result.assume_init() }), top.to_vec()), truth);
     }
 }
 
@@ -130,7 +136,7 @@ fn four_bit_rows_answer_as_in_rust() {
         let truth = as_c(&classifier.classify::<TOP>(&query, &mut scratch).expect("memory"));
         let mut top = [NO_CLASS; TOP];
         let result = classify(&c, &values, 0, &mut memory, &mut top).expect("an answer");
-        assert_eq!((result, top.to_vec()), truth);
+        assert_eq!((shown(result), top.to_vec()), truth);
     }
 }
 
@@ -184,6 +190,37 @@ fn a_damaged_or_misplaced_file_is_refused() {
     }
 }
 
+/// An error of `zhat_open` may be overlooked: the answers must not be those of the model before.
+#[test]
+#[cfg_attr(miri, ignore = "checks a whole file, which is slow there")]
+fn after_a_failed_open_no_model_answers() {
+    let query = queries().next().expect("one");
+    for open_again in [zhat_open, zhat_open_trusted] {
+        for (bytes, len) in [(QUERIES.as_ptr(), QUERIES.len()), (MODEL.as_ptr(), MODEL.len() - 16), (null(), 64)] {
+            let mut model = open(MODEL).expect("valid");
+            // SAFETY: a model, and bytes of this length, or null.
+            let error = unsafe { open_again(&raw mut model, bytes, len) };
+            assert_ne!(error, ZhatError::None);
+            let (mut memory, mut top): (Memory, _) = ([0; _], [NO_CLASS; TOP]);
+            assert_eq!(classify(&model, &query, 0, &mut memory, &mut top).err(), Some(ZhatError::NotOpen));
+            // SAFETY: a model.
+            assert_eq!(unsafe { zhat_classes(&raw const model) }, 0);
+        }
+    }
+}
+
+/// A row of six columns takes eight bytes in int8, and in 4 bits a word of scales and one of numbers: `Bits::row_bytes`.
+#[cfg(feature = "rows4")]
+#[test]
+fn bytes_are_those_of_the_rows_as_they_are_stored() {
+    static FOUR: &[u8] = include_model!("../fuzz/seeds/model/four_bit.zhat");
+    let model = open(FOUR).expect("valid");
+    let (mut memory, mut top) = ([0; scratch_words(N, D, ROOM)], [NO_CLASS; TOP]);
+    let result = classify(&model, &[0.5; 6], 0, &mut memory, &mut top).expect("an answer");
+    let row = zhat::model::Bits::Four.row_bytes(6) as u32;
+    assert_eq!(result.bytes, (result.rows + result.nodes) * row);
+}
+
 #[test]
 fn a_wrong_call_is_an_error() {
     let (model, mut memory): (_, Memory) = (open(MODEL).expect("valid"), [0; _]);
@@ -230,7 +267,7 @@ fn a_model_without_an_index_is_answered_exactly() {
     let mut top = [NO_CLASS; TOP];
     let mut memory = vec![0; model.query_words()];
     let result = classify(&flat, &values, 0, &mut memory, &mut top).expect("an answer");
-    assert_eq!((result, top.to_vec()), truth);
+    assert_eq!((shown(result), top.to_vec()), truth);
     // A cap is a promise: one that all rows do not keep is refused.
     let least = model.classes() as u32;
     assert!(classify(&flat, &values, least, &mut memory, &mut top).is_ok());
@@ -238,7 +275,7 @@ fn a_model_without_an_index_is_answered_exactly() {
 }
 
 #[test]
-fn queries_in_int8_and_int16_are_those_of_rust() {
+fn queries_in_int8_uint8_and_int16_are_those_of_rust() {
     let (c, mut memory) = (open(MODEL).expect("valid"), [0u32; scratch_words(N, D, ROOM)] as Memory);
     let classifier = Classifier::new(in_rust()).expect("an index");
     let model = classifier.model();
@@ -247,6 +284,7 @@ fn queries_in_int8_and_int16_are_those_of_rust() {
     let queries = [
         QueryBuffer::<D>::from_i8(model, &bytes, 0.02, -7).expect("a valid query"),
         QueryBuffer::<D>::from_i16(model, &words, 1e-4).expect("a valid query"),
+        QueryBuffer::<D>::from_u8(model, &bytes.map(i8::cast_unsigned), 0.02, 130).expect("a valid query"),
     ];
     for (place, query) in queries.iter().enumerate() {
         let mut scratch = Scratch::<{ zhat::scratch_words(N, ROOM) }>::new();
@@ -258,20 +296,167 @@ fn queries_in_int8_and_int16_are_those_of_rust() {
             let (mut top, mut result) = ([NO_CLASS; TOP], MaybeUninit::uninit());
             let (c, len, room) = (&raw const c, memory.len(), memory.as_mut_ptr());
             let (q8, q16, list, to) = (bytes.as_ptr(), words.as_ptr(), top.as_mut_ptr(), result.as_mut_ptr());
+            let qu8 = q8.cast::<u8>();
             // SAFETY: every pointer is one of a reference, with its length.
             let error = unsafe {
                 match (place, exact) {
                     (0, 0) => zhat_classify_i8(c, q8, D, 0.02, -7, 0, room, len, list, TOP, to),
                     (0, _) => zhat_exact_i8(c, q8, D, 0.02, -7, room, len, list, TOP, to),
-                    (_, 0) => zhat_classify_i16(c, q16, D, 1e-4, 0, room, len, list, TOP, to),
-                    _ => zhat_exact_i16(c, q16, D, 1e-4, room, len, list, TOP, to),
+                    (1, 0) => zhat_classify_i16(c, q16, D, 1e-4, 0, room, len, list, TOP, to),
+                    (1, _) => zhat_exact_i16(c, q16, D, 1e-4, room, len, list, TOP, to),
+                    (_, 0) => zhat_classify_u8(c, qu8, D, 0.02, 130, 0, room, len, list, TOP, to),
+                    _ => zhat_exact_u8(c, qu8, D, 0.02, 130, room, len, list, TOP, to),
                 }
             };
             assert_eq!(error, ZhatError::None);
             // SAFETY: there was no error.
-            assert_eq!((unsafe { result.assume_init() }, top.to_vec()), truth);
+            assert_eq!((shown(unsafe { result.assume_init() }), top.to_vec()), truth);
         }
     }
+}
+
+#[test]
+fn a_partition_is_opened_by_what_it_starts_with() {
+    let mut partition = Box::new(Aligned([0xff; 1 << 17]));
+    let (bytes, len) = (partition.0.as_ptr(), partition.0.len());
+    let mut header = ZhatHeader { version: 0, len: 0, build_id: 0 };
+    let mut model = closed();
+    // SAFETY: a model, a header, and bytes of these lengths.
+    unsafe {
+        assert_eq!((zhat_file_len(bytes, len), zhat_file_len(null(), 64)), (0, 0));
+        assert_eq!(zhat_file_header(bytes, len, &raw mut header), ZhatError::NotAModel);
+        assert_eq!(zhat_open_prefix(&raw mut model, bytes, len), ZhatError::NotAModel);
+    }
+    partition.0[..MODEL.len()].copy_from_slice(MODEL);
+    let bytes = partition.0.as_ptr();
+    // SAFETY: as above; the partition outlives the model.
+    unsafe {
+        for len in [ZHAT_FILE_HEADER_LEN, MODEL.len(), len] {
+            assert_eq!(zhat_file_len(bytes, len), MODEL.len());
+            assert_eq!(zhat_file_header(bytes, len, &raw mut header), ZhatError::None);
+        }
+        assert_eq!(zhat_file_header(bytes, ZHAT_FILE_HEADER_LEN - 1, &raw mut header), ZhatError::Truncated);
+        assert_eq!(zhat_file_header(bytes.wrapping_add(1), 64, &raw mut header), ZhatError::NotAModel);
+        assert_eq!(zhat_file_header(null(), 64, &raw mut header), ZhatError::Null);
+        assert_eq!(zhat_file_header(bytes, len, null_mut()), ZhatError::Null);
+        // A partition that ends before its file does.
+        assert_eq!(zhat_open_prefix(&raw mut model, bytes, MODEL.len() - 1), ZhatError::Truncated);
+        assert_eq!(zhat_open_prefix_trusted(&raw mut model, bytes, MODEL.len() - 1), ZhatError::Truncated);
+        let open = if cfg!(miri) { zhat_open_prefix_trusted } else { zhat_open_prefix };
+        assert_eq!(open(&raw mut model, bytes, len), ZhatError::None);
+        assert_eq!(zhat_open_prefix_trusted(&raw mut model, bytes, len), ZhatError::None);
+    }
+    let rust = in_rust();
+    assert_eq!((header.version, header.len as usize), (ZHAT_FORMAT_VERSION, rust.len()));
+    assert_eq!(header.build_id, rust.build_id());
+    let (mut memory, mut top): (Memory, _) = ([0; _], [NO_CLASS; TOP]);
+    let query = queries().next().expect("one");
+    assert!(classify(&model, &query, 0, &mut memory, &mut top).is_ok());
+    let closed = closed();
+    // SAFETY: an open model, one of zeros, and null.
+    unsafe {
+        assert_eq!(zhat_build_id(&raw const model), rust.build_id());
+        assert_eq!((zhat_build_id(&raw const closed), zhat_build_id(null())), (0, 0));
+    }
+    // A version that this library does not read has a header all the same.
+    partition.0[8] = 200;
+    let bytes = partition.0.as_ptr();
+    // SAFETY: as above.
+    unsafe {
+        assert_eq!(zhat_file_header(bytes, len, &raw mut header), ZhatError::None);
+        assert_eq!((header.version, zhat_file_len(bytes, len)), (200, 0));
+        assert_eq!(zhat_open_prefix(&raw mut model, bytes, len), ZhatError::Version);
+    }
+}
+
+#[test]
+fn memory_for_another_cap_is_that_of_rust() {
+    let (indexed, rust, closed) = (open(MODEL).expect("valid"), in_rust(), closed());
+    let budget = rust.settings().expect("an index").budget;
+    for cap in [0, 1, budget.cap, 100, 5_000, u32::MAX] {
+        // SAFETY: an open model.
+        let words = unsafe { zhat_scratch_words_for(&raw const indexed, cap) };
+        assert_eq!(words, rust.query_words() + rust.scratch_words_for(&budget.with_cap(cap)));
+    }
+    // SAFETY: a model of zeros, and null.
+    unsafe { assert_eq!((zhat_scratch_words_for(&raw const closed, 9), zhat_scratch_words_for(null(), 9)), (0, 0)) };
+}
+
+#[test]
+fn the_probability_of_any_class_is_that_of_rust() {
+    let (c, mut memory) = (open(MODEL).expect("valid"), [0u32; scratch_words(N, D, ROOM)] as Memory);
+    let classifier = Classifier::new(in_rust()).expect("an index");
+    let model = classifier.model();
+    let mut scratch = Scratch::<{ zhat::scratch_words(N, ROOM) }>::new();
+    let ask = |memory: &[u32], result: &ZhatResult, id: u32| {
+        let mut p = f32::NAN;
+        // SAFETY: every pointer is one of a reference, with its length.
+        match unsafe { zhat_probability(&raw const c, memory.as_ptr(), memory.len(), result, id, &raw mut p) } {
+            ZhatError::None => Ok(p),
+            error => Err(error),
+        }
+    };
+    let mut results = Vec::new();
+    for values in queries().take(2) {
+        let query = QueryBuffer::<D>::new(model, &values).expect("a valid query");
+        let truth = classifier.classify::<TOP>(&query, &mut scratch).expect("memory");
+        let result = classify(&c, &values, 0, &mut memory, &mut [NO_CLASS; TOP]).expect("an answer");
+        for id in [0, 7, N - 1] {
+            let expected = truth.probability(model, &query, id).expect("a class");
+            assert_eq!(ask(&memory, &result, id as u32), Ok(expected));
+        }
+        assert_eq!(ask(&memory, &result, N as u32), Err(ZhatError::NoSuchClass));
+        results.push(result);
+    }
+    // The result of a query that was there before, memory without a query, and too little of it.
+    assert_eq!(ask(&memory, &results[0], 0), Err(ZhatError::OtherQuery));
+    assert_eq!(ask(&[0; 64], &results[1], 0), Err(ZhatError::OtherQuery));
+    assert_eq!(ask(&[u32::MAX; 64], &results[1], 0), Err(ZhatError::OtherQuery));
+    assert_eq!(ask(&memory[..3], &results[1], 0), Err(ZhatError::Scratch));
+    // Whatever a result holds, nothing is read or computed beyond what there is.
+    for word in [0, 1, 1 << 31, u32::MAX] {
+        let result = ZhatResult { whole: [word, word, word, results[1].whole[3]], ..results[1] };
+        assert!(ask(&memory, &result, 0).is_ok_and(|p| (0.0..=1.0).contains(&p)));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "a large file")]
+fn names_and_input_scale_are_those_of_the_file() {
+    static WORDS: &[u8] = include_model!("../models/next_word.zhat");
+    static INT8: &[u8] = include_model!("../models/import/int8_head.zhat");
+    let (words, int8, plain) = (open(WORDS).expect("valid"), open(INT8).expect("valid"), open(MODEL).expect("valid"));
+    let name = |model: &ZhatModel, id| {
+        let (mut text, mut len) = (null(), usize::MAX);
+        // SAFETY: a model, and room for the text and its length, which is what the function wrote.
+        match unsafe { zhat_name(model, id, &raw mut text, &raw mut len) } {
+            ZhatError::None => Ok(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) }),
+            error => Err(error),
+        }
+    };
+    let names = Model::from_bytes(WORDS).expect("valid").names().expect("words").get(7);
+    assert_eq!(name(&words, 7), Ok(names.expect("a word").as_bytes()));
+    assert_eq!(name(&words, 8_192), Err(ZhatError::NoSuchClass));
+    assert_eq!(name(&words, u32::MAX), Err(ZhatError::NoSuchClass));
+    assert_eq!((name(&plain, 0), name(&closed(), 0)), (Err(ZhatError::Absent), Err(ZhatError::NotOpen)));
+    let scale = |model: &ZhatModel| {
+        let mut input = ZhatInput { scale: 0.0, zero_point: 0 };
+        // SAFETY: a model, and room for a scale.
+        match unsafe { zhat_input_scale(model, &raw mut input) } {
+            ZhatError::None => Ok((input.scale, input.zero_point)),
+            error => Err(error),
+        }
+    };
+    let truth = Model::from_bytes(INT8).expect("valid").input_scale().expect("an int8 network");
+    assert_eq!(scale(&int8), Ok((truth.scale, truth.zero_point)));
+    assert_eq!((scale(&plain), scale(&closed())), (Err(ZhatError::Absent), Err(ZhatError::NotOpen)));
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let [major, minor, patch] = [16, 8, 0].map(|shift| zhat_version() >> shift & 0xff);
+    assert_eq!(format!("{major}.{minor}.{patch}"), env!("CARGO_PKG_VERSION"));
+    assert_eq!(zhat_version(), ZHAT_VERSION);
 }
 
 #[test]
@@ -304,8 +489,8 @@ fn every_error_has_a_text() {
         // SAFETY: text that ends with a zero.
         unsafe { CStr::from_ptr(zhat_error_text(error)) }.to_str().expect("text")
     };
-    let texts: std::collections::BTreeSet<_> = (0..=ZhatError::Other as i32).map(text).collect();
-    assert_eq!(texts.len(), ZhatError::Other as usize + 1, "no two are the same");
+    let texts: std::collections::BTreeSet<_> = (0..=ZhatError::OtherQuery as i32).map(text).collect();
+    assert_eq!(texts.len(), ZhatError::OtherQuery as usize + 1, "no two are the same");
     assert_eq!((text(0), text(-7), text(99)), ("no error", "other error", "other error"));
 }
 
@@ -329,6 +514,9 @@ fn the_c_example_prints_the_answers_of_rust() {
             let bits = p.to_bits();
             printed += &format!("  class {id}: p {p_in_10000} in 10000, {lower} to {upper}, bits {bits:08x}\n");
         }
+        let answer = classifier.classify::<TOP>(&query, &mut scratch).expect("memory");
+        let p = answer.probability(classifier.model(), &query, 123).expect("a class");
+        printed += &format!("  class 123: bits {:08x}\n", p.to_bits());
     }
     assert_eq!(printed, include_str!("../examples/c/main.out"), "{printed}");
 }

@@ -3,7 +3,7 @@
 
 use rand_pcg::Pcg32;
 use zhat::model::{Bits, FileWriter, Section, Sizes};
-use zhat::{Budget, Classifier, Error, Model, QueryBuffer, Scratch, scratch_words};
+use zhat::{Budget, Classifier, Error, Model, QueryBuffer, Scratch, include_model, scratch_words};
 
 /// Above 2^16, so that a span may say 2^32 − 1.
 const N: usize = 70_000;
@@ -110,6 +110,38 @@ fn a_node_with_more_rows_or_children_than_there_can_be_ends() {
 fn leaves_that_all_have_all_rows_end() {
     ask_all_of(&file([0, N as u32, 0, 0], -10));
     ask_all_of(&file([0, 0, 0, 0], -10));
+}
+
+/// Labels are looked up by the class: one that is not there is a read outside of the caller's table.
+#[test]
+fn a_damaged_order_names_no_class_that_is_not_there() {
+    static SOUND: &[u8] = include_model!("data/indexed.zhat");
+    let sound = Model::from_bytes(SOUND).expect("valid");
+    let mut file = FileWriter::reopen(SOUND).expect("valid");
+    // Every row a class that is far outside, every link to a row that is.
+    file.required(Section::ClassOfRow, &[u16::MAX; 500]);
+    let links = sound.sections().find(|&(kind, _)| kind == Section::Links.kind()).map_or(0, |(_, bytes)| bytes / 2);
+    file.required(Section::Links, &vec![511_u16; links]);
+    let with_order = aligned(&file.finish().expect("within the limits"));
+    file.leave_out(Section::ClassOfRow);
+    let without_order = aligned(&file.finish().expect("within the limits"));
+    for words in [with_order, without_order] {
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        let len = u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes")) as usize;
+        assert!(Model::from_bytes(&bytes[..len]).is_err(), "the checks find it");
+        let model = Model::from_bytes_trusted(&bytes[..len]).expect("a sound header");
+        let classifier = Classifier::new(model).expect("a sound tree");
+        let query = QueryBuffer::<16>::new(&model, &[0.5; 16]).expect("a small query");
+        let classifier = classifier.with_budget(Budget::new(400).with_expand(8)).expect("enough");
+        let mut scratch = Scratch::<{ scratch_words(500, 200) }>::new();
+        let estimated = classifier.classify::<100>(&query, &mut scratch).expect("an answer");
+        let exact = zhat::exact::<100>(&model, &query).expect("an answer");
+        let (certain, _) = classifier.certain_top::<100>(&query, &mut scratch).expect("bounds");
+        let drawn = classifier.sample(&query, &mut scratch, &mut Pcg32::new(7, 7)).expect("a class");
+        let listed = estimated.top.iter().chain(&exact.top).map(|best| best.class);
+        let classes = listed.chain(certain.iter().map(|best| best.class)).chain([drawn.class]);
+        assert!(classes.into_iter().all(|class| class < 500));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The views of a model's bytes, without the host library: also what runs under Miri.
 
-use zhat::model::Aligned;
-use zhat::{Classifier, Model, QueryBuffer, Scratch, exact, include_model};
+use zhat::model::{Aligned, FileHeader};
+use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, exact, include_model};
 
 static FLAT: &[u8] = include_model!("../fuzz/seeds/model/flat.zhat");
 static INDEXED: &[u8] = include_model!("../fuzz/seeds/model/indexed.zhat");
@@ -48,6 +48,68 @@ fn every_truncation_is_rejected() {
             assert!(Model::from_bytes_trusted(&bytes.0[..len]).is_err(), "{len} bytes were trusted");
         }
     }
+}
+
+#[test]
+fn a_prefix_says_how_long_the_file_is() {
+    for file in [FLAT, INDEXED] {
+        let mut bytes = copy(file);
+        bytes.0[file.len()..].fill(0xff);
+        for len in 0..FileHeader::LEN {
+            assert_eq!(FileHeader::read(&file[..len]), Err(Error::Truncated), "{len} bytes");
+            assert_eq!(Model::file_len(&file[..len]), Err(Error::Truncated), "{len} bytes");
+        }
+        for len in [FileHeader::LEN, FileHeader::LEN + 1, file.len()] {
+            assert_eq!(Model::file_len(&file[..len]), Ok(file.len()));
+        }
+        let model = Model::from_prefix(&bytes.0).expect("a valid file");
+        assert_eq!(
+            (model.len(), Model::from_prefix_trusted(&bytes.0).map(|model| model.len())),
+            (file.len(), Ok(file.len()))
+        );
+        assert_eq!(FileHeader::read(file).map(|header| header.build_id), Ok(model.build_id()));
+        for len in 0..file.len() {
+            assert!(Model::from_prefix(&bytes.0[..len]).is_err(), "{len} bytes were accepted");
+            assert!(Model::from_prefix_trusted(&bytes.0[..len]).is_err(), "{len} bytes were trusted");
+        }
+    }
+}
+
+/// Flash that is erased, or written up to some place, and the file's own words: never more than the file, and no panic.
+#[test]
+fn whatever_a_prefix_holds_it_is_an_error_or_a_file_inside_of_it() {
+    let mut bytes = copy(INDEXED);
+    for fill in [0x00, 0xff] {
+        bytes.0.fill(fill);
+        assert_eq!(Model::from_prefix(&bytes.0).err(), Some(Error::NotAModel));
+        assert_eq!(Model::file_len(&bytes.0), Err(Error::NotAModel));
+    }
+    for written in 0..FileHeader::LEN + 30 {
+        bytes.0.fill(0xff);
+        bytes.0[..written].copy_from_slice(&INDEXED[..written]);
+        assert!(Model::from_prefix(&bytes.0).is_err());
+        assert!(Model::from_prefix_trusted(&bytes.0).is_err());
+    }
+    // Lengths that a damaged header may state.
+    for len in [0, 1, 19, 20, 47, 48, INDEXED.len() - 1, INDEXED.len() + 1, 16_384, 16_385, u32::MAX as usize] {
+        let mut bytes = copy(INDEXED);
+        bytes.0[12..16].copy_from_slice(&(len as u32).to_le_bytes());
+        assert_eq!(Model::file_len(&bytes.0), Ok(len));
+        assert!(Model::from_prefix(&bytes.0).is_err());
+        if let Ok(model) = Model::from_prefix_trusted(&bytes.0) {
+            use_all_of(&model);
+        }
+    }
+}
+
+#[test]
+fn a_file_of_another_version_is_told_by_its_prefix() {
+    let mut bytes = copy(FLAT);
+    bytes.0[8..10].copy_from_slice(&7_u16.to_le_bytes());
+    let header = FileHeader::read(&bytes.0).expect("a model");
+    assert_eq!((header.version, header.len as usize), (7, FLAT.len()));
+    assert_eq!(Model::file_len(&bytes.0), Err(Error::Version(7)));
+    assert_eq!(Model::from_prefix(&bytes.0).err(), Some(Error::Version(7)));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 extern const uint8_t model_file[], model_file_end[];
 extern const float queries[], queries_end[];
 
-enum { CLASSES = 500, DIM = 16, NODE_WORDS = 66, TOP = 3 };
+enum { CLASSES = 500, DIM = 16, NODE_WORDS = 66, TOP = 3, ANY_CLASS = 123 };
 
 static zhat_model model;
 static uint32_t scratch[ZHAT_SCRATCH_WORDS(CLASSES, DIM, NODE_WORDS)];
@@ -38,11 +38,20 @@ static zhat_error answer(uint32_t number, const float *query) {
     print("  class %u: p %u in 10000, %u to %u, bits %x\n", top[i].id, in_10000(top[i].p), in_10000(top[i].lower),
           in_10000(top[i].upper), bits_of(top[i].p));
   }
+  /* Any other class, from the query that the call has left in the scratch memory. */
+  float p = 0;
+  error = zhat_probability(&model, scratch, SCRATCH_WORDS, &result, ANY_CLASS, &p);
+  if (error != ZHAT_ERROR_NONE) return error;
+  print("  class %u: bits %x\n", ANY_CLASS, bits_of(p));
   return ZHAT_ERROR_NONE;
 }
 
 static zhat_error run(void) {
-  zhat_error error = zhat_open(&model, model_file, (size_t)(model_file_end - model_file));
+  if (zhat_version() != ZHAT_VERSION) return ZHAT_ERROR_OTHER;
+  /* A flash partition would be opened by zhat_open_prefix, which finds the end of the file in it. */
+  size_t length = (size_t)(model_file_end - model_file);
+  if (zhat_file_len(model_file, ZHAT_FILE_HEADER_LEN) != length) return ZHAT_ERROR_TRUNCATED;
+  zhat_error error = zhat_open(&model, model_file, length);
   if (error != ZHAT_ERROR_NONE) return error;
   if (zhat_classes(&model) != CLASSES || zhat_dim(&model) != DIM || zhat_scratch_words(&model) > SCRATCH_WORDS) {
     return ZHAT_ERROR_SCRATCH;

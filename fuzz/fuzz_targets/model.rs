@@ -9,6 +9,7 @@ use zhat::estimators::{
     HeadBuffer, fmbe, mimps, mince, moments, moments_with_samples, nmimps, retrieve, self_normalised, uniform,
 };
 use zhat::language::Context;
+use zhat::model::{FORMAT_VERSION, FileHeader};
 use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, exact, scratch_words, seen_words};
 use zhat_fuzz::Aligned;
 
@@ -22,6 +23,7 @@ const NARROW: usize = scratch_words(N, 24);
 
 fuzz_target!(|bytes: &[u8]| {
     let file = Aligned::model(bytes);
+    read_prefix(bytes);
     let trusted = Model::from_bytes_trusted(file.bytes());
     let checked = Model::from_bytes(file.bytes());
     assert!(trusted.is_ok() || checked.is_err(), "what passes all checks is trusted");
@@ -33,6 +35,20 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(context.positions() > 0 && context.width() > 0);
     }
 });
+
+/// The first bytes as they are: flash that holds anything.
+fn read_prefix(bytes: &[u8]) {
+    let header = FileHeader::read(bytes);
+    match Model::file_len(bytes) {
+        Ok(len) => assert!(header.is_ok_and(|header| header.len as usize == len && header.version == FORMAT_VERSION)),
+        Err(_) => assert!(header.map_or(true, |header| header.version != FORMAT_VERSION)),
+    }
+    // A mended file in flash that is longer: what is after it changes nothing.
+    let file = Aligned::model(bytes);
+    let flash = Aligned::in_flash(file.bytes());
+    let [long, own] = [Model::from_prefix(flash.bytes()), Model::from_bytes(file.bytes())];
+    assert_eq!(long.ok().map(|model| model.len()), own.ok().map(|model| model.len()));
+}
 
 /// The views of a model.
 fn look_at(model: &Model<'_>) {

@@ -29,6 +29,14 @@ impl Aligned {
         copy
     }
 
+    /// These bytes with erased flash behind them.
+    pub fn in_flash(bytes: &[u8]) -> Self {
+        let len = bytes.len() + 24;
+        let mut copy = Self { words: vec![u64::MAX; len.div_ceil(8)], len };
+        copy.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        copy
+    }
+
     /// An encoder of keywords of these bytes, whose magic and version are mended.
     pub fn encoder(bytes: &[u8]) -> Self {
         let mut copy = Self { words: vec![0; bytes.len().div_ceil(8)], len: bytes.len() };

@@ -4,7 +4,7 @@ use super::error::code;
 use super::scratch::Memory;
 use super::{ZhatError, ZhatModel, pointers};
 use crate::estimators::exact_up_to;
-use crate::{Classifier, Error, Model, Prediction, Query};
+use crate::{Classifier, Error, LogSum, Model, Prediction, Query};
 
 /// The most classes that a call returns.
 pub const ZHAT_MAX_TOP: usize = 16;
@@ -60,9 +60,11 @@ pub struct ZhatResult {
     /// 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
     /// sharp as with `zhat_scratch_words`. 0 otherwise.
     pub overflowed: u32,
+    /// For `zhat_probability` alone: Z and the norm of the query, in full.
+    pub whole: [u32; 4],
 }
 
-/// The top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
+/// Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
 /// stored in the model, which the intervals were measured with. A model without an index has all rows scored.
 ///
 /// # Safety
@@ -86,7 +88,7 @@ pub unsafe extern "C" fn zhat_classify(
     code(unsafe { answer(model, (query, query_len), Query::set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// The same for a query in int8, as TFLite and CMSIS-NN have it: a value is `(query[i] - zero_point) * scale`.
+/// `zhat_classify` for a query in int8, as TFLite and CMSIS-NN have it: a value is `(query[i] - zero_point) * scale`.
 ///
 /// # Safety
 /// As `zhat_classify`, with `query_len` bytes.
@@ -110,7 +112,31 @@ pub unsafe extern "C" fn zhat_classify_i8(
     code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// The same for a query in int16: a value is `query[i] * scale`.
+/// `zhat_classify` for a query in uint8: a value is `(query[i] - zero_point) * scale`.
+///
+/// # Safety
+/// As `zhat_classify`, with `query_len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_classify_u8(
+    model: *const ZhatModel,
+    query: *const u8,
+    query_len: usize,
+    scale: f32,
+    zero_point: u8,
+    cap: u32,
+    scratch: *mut u32,
+    scratch_words: usize,
+    top: *mut ZhatClass,
+    top_len: usize,
+    result: *mut ZhatResult,
+) -> ZhatError {
+    let set = |place: &mut Query, model: &Model<'_>, query: &[u8]| place.set_u8(model, query, scale, zero_point);
+    let memory = (scratch, scratch_words);
+    // SAFETY: the caller's promise.
+    code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
+}
+
+/// `zhat_classify` for a query in int16: a value is `query[i] * scale`.
 ///
 /// # Safety
 /// As `zhat_classify`, with `query_len` numbers of 16 bits.
@@ -133,7 +159,7 @@ pub unsafe extern "C" fn zhat_classify_i16(
     code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// The top classes with their exact probabilities: every row is scored. `ZHAT_EXACT_SCRATCH_WORDS(dim)` words of
+/// Finds the top classes with their exact probabilities: every row is scored. `ZHAT_EXACT_SCRATCH_WORDS(dim)` words of
 /// scratch memory are enough.
 ///
 /// # Safety
@@ -177,6 +203,29 @@ pub unsafe extern "C" fn zhat_exact_i8(
     code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
+/// `zhat_exact` for a query in uint8, as `zhat_classify_u8` takes it.
+///
+/// # Safety
+/// As `zhat_classify_u8`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_exact_u8(
+    model: *const ZhatModel,
+    query: *const u8,
+    query_len: usize,
+    scale: f32,
+    zero_point: u8,
+    scratch: *mut u32,
+    scratch_words: usize,
+    top: *mut ZhatClass,
+    top_len: usize,
+    result: *mut ZhatResult,
+) -> ZhatError {
+    let set = |place: &mut Query, model: &Model<'_>, query: &[u8]| place.set_u8(model, query, scale, zero_point);
+    let memory = (scratch, scratch_words);
+    // SAFETY: the caller's promise.
+    code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
+}
+
 /// `zhat_exact` for a query in int16, as `zhat_classify_i16` takes it.
 ///
 /// # Safety
@@ -197,6 +246,47 @@ pub unsafe extern "C" fn zhat_exact_i16(
     let memory = (scratch, scratch_words);
     // SAFETY: the caller's promise.
     code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
+}
+
+/// Gets the probability of any class for the query of the last call, by one more dot product: `scratch` is the memory of that call,
+/// with nothing written to it since, and `result` is its result. `ZHAT_ERROR_OTHER_QUERY` if the memory holds another query, as far
+/// as can be told.
+///
+/// A model that was built without `--lookup` is searched for the row of the class: four instructions for each class.
+///
+/// # Safety
+/// `model` points to a model, or to zeros; `scratch` to `scratch_words` words that were handed to `zhat_classify` or `zhat_exact`,
+/// `result` to what that call wrote, and `p` to room for a float.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_probability(
+    model: *const ZhatModel,
+    scratch: *const u32,
+    scratch_words: usize,
+    result: *const ZhatResult,
+    id: u32,
+    p: *mut f32,
+) -> ZhatError {
+    let get = || {
+        // SAFETY: the caller's promise.
+        let (model, words, result) = unsafe {
+            (pointers::shared(model)?.model()?, pointers::slice(scratch, scratch_words)?, pointers::shared(result)?)
+        };
+        let found = probability(model, words, result, id as usize)?;
+        // SAFETY: the caller's promise.
+        unsafe { pointers::put(p, found) }
+    };
+    code(get())
+}
+
+fn probability(model: &Model<'_>, words: &[u32], result: &ZhatResult, class: usize) -> Result<f32, ZhatError> {
+    let query = Query::left_in(words, model.rows().stride()).ok_or(ZhatError::Scratch)?;
+    query.check(model)?;
+    let [exponent, low, high, norm] = result.whole;
+    if query.norm().to_bits() != norm {
+        return Err(ZhatError::OtherQuery);
+    }
+    let row = model.row_of_class(class).ok_or(ZhatError::NoSuchClass)?;
+    Ok(LogSum::from_words([exponent, low, high]).share(model.rows().score(row, query)))
 }
 
 /// How an answer is found.
@@ -228,8 +318,9 @@ unsafe fn answer<T>(
     };
     let (query, memory) = memory.split(model)?;
     set(query, model, values)?;
+    let prediction = predict(model, query, method, memory, top_len)?;
     // SAFETY: the caller's promise.
-    unsafe { put(&predict(model, query, method, memory, top_len)?, top, result) }
+    unsafe { put(&prediction, query, top, result) }
 }
 
 /// Compiled once, whatever the query came as.
@@ -256,6 +347,7 @@ fn predict(
 /// `top` has room for the classes of the prediction, and `result` for a result.
 unsafe fn put(
     prediction: &Prediction<ZHAT_MAX_TOP>,
+    query: &Query,
     top: *mut ZhatClass,
     result: *mut ZhatResult,
 ) -> Result<(), ZhatError> {
@@ -266,7 +358,7 @@ unsafe fn put(
         unsafe { pointers::put(top.wrapping_add(place), class)? };
     }
     // SAFETY: the caller's promise.
-    unsafe { pointers::put(result, ZhatResult::of(prediction)) }
+    unsafe { pointers::put(result, ZhatResult::of(prediction, query)) }
 }
 
 impl From<Option<bool>> for ZhatAnswer {
@@ -280,8 +372,9 @@ impl From<Option<bool>> for ZhatAnswer {
 }
 
 impl ZhatResult {
-    fn of<const K: usize>(prediction: &Prediction<K>) -> Self {
+    fn of<const K: usize>(prediction: &Prediction<K>, query: &Query) -> Self {
         let log_z = prediction.log_z();
+        let [exponent, low, high] = prediction.z().to_words();
         Self {
             log_z,
             familiar: prediction.is_familiar().into(),
@@ -293,6 +386,7 @@ impl ZhatResult {
             bytes: prediction.work.bytes,
             top_len: prediction.top.len() as u32,
             overflowed: prediction.overflowed().into(),
+            whole: [exponent, low, high, query.norm().to_bits()],
         }
     }
 }

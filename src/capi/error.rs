@@ -48,10 +48,16 @@ pub enum ZhatError {
     Other = 18,
     /// The model's rows are of 4 bits, and the library was built without `rows4`.
     FourBitRows = 19,
+    /// There is no such class.
+    NoSuchClass = 20,
+    /// The model file does not hold what was asked for: names, or an input scale.
+    Absent = 21,
+    /// The scratch memory does not hold the query of this result any more.
+    OtherQuery = 22,
 }
 
 impl ZhatError {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 23] = [
         Self::None,
         Self::Null,
         Self::Misaligned,
@@ -72,6 +78,9 @@ impl ZhatError {
         Self::Budget,
         Self::Other,
         Self::FourBitRows,
+        Self::NoSuchClass,
+        Self::Absent,
+        Self::OtherQuery,
     ];
 
     const fn text(self) -> &'static CStr {
@@ -96,6 +105,9 @@ impl ZhatError {
             Self::Budget => c"the budget is too small",
             Self::Other => c"other error",
             Self::FourBitRows => c"the model's rows are of 4 bits, which this library was built without",
+            Self::NoSuchClass => c"there is no such class",
+            Self::Absent => c"the model file does not hold what was asked for",
+            Self::OtherQuery => c"the scratch memory does not hold the query of this result",
         }
     }
 }
@@ -121,12 +133,9 @@ impl From<Error> for ZhatError {
             Error::QueryWords(_) | Error::QueryColumns(_) | Error::ScratchWords(_) => Self::Scratch,
             Error::NoIndex => Self::NoIndex,
             Error::Budget(_) => Self::Budget,
-            Error::NoQuery
-            | Error::OtherModel
-            | Error::MarkWords(_)
-            | Error::NoiseScores(_)
-            | Error::NoSuchClass
-            | Error::NoBounds => Self::Other,
+            Error::NoQuery | Error::OtherModel => Self::OtherQuery,
+            Error::NoSuchClass => Self::NoSuchClass,
+            Error::MarkWords(_) | Error::NoiseScores(_) | Error::NoBounds => Self::Other,
         }
     }
 }
@@ -136,7 +145,7 @@ pub(super) fn code(result: Result<(), ZhatError>) -> ZhatError {
     result.err().unwrap_or(ZhatError::None)
 }
 
-/// An error in words: text that ends with a zero and lasts forever, for any number.
+/// Returns an error in words: text that ends with a zero and lasts forever, for any number.
 #[unsafe(no_mangle)]
 pub extern "C" fn zhat_error_text(error: i32) -> *const c_char {
     let known = ZhatError::ALL.into_iter().find(|known| *known as i32 == error);

@@ -12,7 +12,8 @@
 //! error = zhat_classify(&model, activations, 64, 0, scratch, sizeof scratch / sizeof scratch[0], top, 5, &result);
 //! ```
 //!
-//! Queries in int8, with scale and zero point, and in int16 have functions of their own. Nothing is allocated and nothing
+//! Queries in int8 and uint8, with scale and zero point, and in int16 have functions of their own. [`zhat_open_prefix`] opens a
+//! model in a flash partition, [`zhat_file_header`] tells what is in one, [`zhat_name`] and [`zhat_probability`] are about any class. Nothing is allocated and nothing
 //! panics; a call that cannot be answered returns a [`ZhatError`]. `examples/c` of the repository is a whole program, with
 //! startup and linker script; the page `guide::own_board` has the lines for CMake. The static library:
 //!
@@ -75,12 +76,14 @@ mod pointers;
 mod scratch;
 
 pub use answer::{
-    ZHAT_MAX_TOP, ZhatAnswer, ZhatClass, ZhatResult, zhat_classify, zhat_classify_i8, zhat_classify_i16, zhat_exact,
-    zhat_exact_i8, zhat_exact_i16,
+    ZHAT_MAX_TOP, ZhatAnswer, ZhatClass, ZhatResult, zhat_classify, zhat_classify_i8, zhat_classify_i16,
+    zhat_classify_u8, zhat_exact, zhat_exact_i8, zhat_exact_i16, zhat_exact_u8, zhat_probability,
 };
 pub use error::{ZhatError, zhat_error_text};
 pub use model::{
-    ZHAT_MODEL_WORDS, ZhatModel, zhat_classes, zhat_dim, zhat_least_cap, zhat_open, zhat_open_trusted,
-    zhat_scratch_words,
+    ZHAT_FILE_HEADER_LEN, ZHAT_FORMAT_VERSION, ZHAT_MODEL_WORDS, ZHAT_VERSION, ZHAT_VERSION_MAJOR, ZHAT_VERSION_MINOR,
+    ZHAT_VERSION_PATCH, ZhatHeader, ZhatInput, ZhatModel, zhat_build_id, zhat_classes, zhat_dim, zhat_file_header,
+    zhat_file_len, zhat_input_scale, zhat_least_cap, zhat_name, zhat_open, zhat_open_prefix, zhat_open_prefix_trusted,
+    zhat_open_trusted, zhat_scratch_words, zhat_scratch_words_for, zhat_version,
 };
 pub use scratch::scratch_words;

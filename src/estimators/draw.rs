@@ -119,7 +119,7 @@ pub(crate) fn draw<R: Rng>(
         nodes: 0,
     };
     let (row, score) = if in_node { descent.run(&found, item, reservoir.rng) } else { (item, score) };
-    let down = Work::of(descent.rows, descent.nodes, model.rows().stride());
+    let down = Work::of(descent.rows, descent.nodes, model.rows().row_bytes());
     let work = Work {
         rows: found.work.rows + down.rows,
         nodes: found.work.nodes + down.nodes,
@@ -135,7 +135,7 @@ pub(crate) fn draw_exact(model: &Model<'_>, query: &Query, rng: &mut impl Rng) -
         reservoir.offer(row, score);
     });
     let (row, score) = reservoir.kept.ok_or(Error::NoSuchClass)?;
-    let work = Work::of(model.classes(), 0, model.rows().stride());
+    let work = Work::of(model.classes(), 0, model.rows().row_bytes());
     Ok(Drawn { class: model.class_of_row(row) as u32, score, p: reservoir.sum.share(score), work })
 }
 

@@ -44,7 +44,7 @@ pub fn exact<const K: usize>(model: &Model<'_>, query: &Query) -> Result<Predict
 pub(crate) fn exact_up_to<const K: usize>(limit: usize, model: &Model<'_>, query: &Query) -> Prediction<K> {
     let mut list = Vec::<Candidate, K>::new();
     let sum = scan(model, query, &mut Top::up_to(limit, &mut list));
-    Prediction::exact(&list, sum, Work::of(model.classes(), 0, model.rows().stride()), model, query)
+    Prediction::exact(&list, sum, Work::of(model.classes(), 0, model.rows().row_bytes()), model, query)
 }
 
 /// Z alone.

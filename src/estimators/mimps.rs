@@ -53,6 +53,6 @@ pub fn mimps(
     let mut z = head.sum();
     z.add_sum(&tail.sum);
     let standard_error = tail.error.map(|error| error * z.share_of_sum(&tail.sum));
-    let work = head.work().and_rows(tail.rows, model.rows().stride());
+    let work = head.work().and_rows(tail.rows, model.rows().row_bytes());
     Ok(Estimate { z, work, standard_error, iterations: 0 })
 }

@@ -119,7 +119,7 @@ fn with_step(
     let samples = samples.min(others);
     if data.is_empty() {
         let estimate = uniform(model, query, samples, rng, marks)?;
-        return Ok(Estimate { work: head.work().and_rows(samples, model.rows().stride()), ..estimate });
+        return Ok(Estimate { work: head.work().and_rows(samples, model.rows().row_bytes()), ..estimate });
     }
     if samples == 0 {
         return Ok(nmimps(model, head));
@@ -137,6 +137,6 @@ fn with_step(
     let mut z = LogSum::new();
     z.add(root.log_z);
     let z = z.scaled(others as u32, samples as u32).scaled(data.len() as u32, 1);
-    let work = head.work().and_rows(rows, model.rows().stride());
+    let work = head.work().and_rows(rows, model.rows().row_bytes());
     Ok(Estimate { z, work, standard_error: None, iterations: root.iterations })
 }

@@ -71,7 +71,7 @@ pub struct Oracle {
     z: LogSum,
     /// Best first, with their rows.
     best: Vec<(Candidate, u32)>,
-    stride: usize,
+    row_bytes: usize,
 }
 
 impl Oracle {
@@ -106,7 +106,7 @@ impl Oracle {
             all.truncate(kept);
         }
         all.sort_unstable_by_key(order);
-        Ok(Self { z, best: all, stride: model.rows().stride() })
+        Ok(Self { z, best: all, row_bytes: model.rows().row_bytes() })
     }
 
     /// ln Z, exactly.
@@ -153,7 +153,7 @@ impl Oracle {
         let kept = self.best.iter().enumerate().filter(|&(rank, _)| !error.misses(rank)).map(|(_, &both)| both).take(k);
         let (candidates, mut rows): (Vec<_>, Vec<_>) = kept.unzip();
         rows.sort_unstable();
-        OracleHead { candidates, rows, stride: self.stride }
+        OracleHead { candidates, rows, row_bytes: self.row_bytes }
     }
 
     /// The same, but what is missed is gone for good: no sample meets it either.
@@ -183,7 +183,7 @@ pub struct OracleHead {
     candidates: Vec<Candidate>,
     /// Those that no sample may be, in ascending order.
     rows: Vec<u32>,
-    stride: usize,
+    row_bytes: usize,
 }
 
 impl OracleHead {
@@ -219,6 +219,6 @@ impl OracleHead {
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub fn head(&self) -> Head<'_> {
-        Head::new(&self.candidates, &self.rows, Work::of(self.candidates.len(), 0, self.stride))
+        Head::new(&self.candidates, &self.rows, Work::of(self.candidates.len(), 0, self.row_bytes))
     }
 }

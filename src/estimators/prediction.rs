@@ -109,6 +109,12 @@ impl<const K: usize> Prediction<K> {
         self.z.ln()
     }
 
+    /// Z in full, for C.
+    #[cfg(feature = "capi")]
+    pub(crate) fn z(&self) -> LogSum {
+        self.z
+    }
+
     /// What tells whether a query of this norm and likeness is familiar.
     #[cfg(feature = "std")]
     pub(crate) fn numbers(&self, norm: f32, likeness: f32, is_exact: bool) -> [f32; NUMBERS] {

@@ -97,7 +97,7 @@ fn the_rest(model: &Model<'_>, query: &Query, found: &SearchResult<'_>) -> Estim
         z.add(model.rows().score(row, query));
         rows += 1;
     }
-    Estimate::exact(z, found.work.and_rows(rows, model.rows().stride()))
+    Estimate::exact(z, found.work.and_rows(rows, model.rows().row_bytes()))
 }
 
 /// The r of the rows.
@@ -170,7 +170,7 @@ impl<'t, 'm> Proposal<'t, 'm> {
         let mut z = found.near;
         z.add_sum(&sum);
         let error = deviation.of_strata().map(|error| error * z.share_of_sum(&sum));
-        Estimate { z, work: found.work.and_rows(rows, model.rows().stride()), standard_error: error, iterations: 0 }
+        Estimate { z, work: found.work.and_rows(rows, model.rows().row_bytes()), standard_error: error, iterations: 0 }
     }
 }
 

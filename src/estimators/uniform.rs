@@ -51,6 +51,6 @@ pub fn uniform(
     marks: &mut [u32],
 ) -> Result<Estimate, Error> {
     let tail = tail::sample(model, query, samples, &[], rng, marks)?;
-    let work = Work::of(tail.rows, 0, model.rows().stride());
+    let work = Work::of(tail.rows, 0, model.rows().row_bytes());
     Ok(Estimate { z: tail.sum, work, standard_error: tail.error, iterations: 0 })
 }

@@ -7,7 +7,7 @@
 //! | [`walk_through`] | the commands on a weight matrix, and what they print |
 //! | [`json`] | what the commands print with `--json`, field by field |
 //! | [`keyword_spotting`] | from a microphone to words: what each part costs, and other words or languages |
-//! | [`own_board`] | a firmware from nothing: Rust, RTIC, Embassy, C |
+//! | [`own_board`] | a firmware from nothing: Rust, RTIC, Embassy, C; replacing a model in the field |
 //! | [`measured`] | error, recall, coverage, instructions, flash and RAM |
 //! | [`glossary`] | the terms, one meaning each |
 //! | [`paper`] | the tables of "Sublinear Partition Estimation", with our estimators in them |
@@ -29,6 +29,10 @@ pub mod walk_through {}
 pub mod keyword_spotting {}
 
 #[doc = include_str!("own_board.md")]
+///
+/// ```rust,ignore
+#[doc = include_str!("partitions.rs")]
+/// ```
 pub mod own_board {}
 
 #[doc = include_str!("measured.md")]

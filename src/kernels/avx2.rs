@@ -1,7 +1,7 @@
 //! Dot products with AVX2: sixteen pairs of columns at a time, as they are stored, multiplied and added by VPMADDWD.
 //!
 //! A pair shifted left by eight is 256·a: all sums are already 256 times those of the weights, and there is nothing to
-//! widen. Four rows share every load of the query. SearchResult at run time, so one binary serves all x86-64 hosts.
+//! widen. Four rows share every load of the query. Detected at run time, so one binary serves all x86-64 hosts.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::*;

@@ -281,6 +281,20 @@ impl LogSum {
         self.whole().share_of(mantissa, exponent)
     }
 
+    /// The sum as three words, for C: exponent, mantissa.
+    #[cfg(feature = "capi")]
+    pub(crate) fn to_words(self) -> [u32; 3] {
+        [self.exponent.cast_unsigned(), self.mantissa as u32, (self.mantissa >> 32) as u32]
+    }
+
+    /// The sum that [`LogSum::to_words`] made words of; some sum where it did not.
+    #[cfg(feature = "capi")]
+    pub(crate) fn from_words([exponent, low, high]: [u32; 3]) -> Self {
+        // No sum has an exponent outside of these; sums of such exponents have no overflow.
+        let exponent = exponent.cast_signed().clamp(i32::MIN / 2, i32::MAX / 2);
+        Self { exponent, mantissa: u64::from(high) << 32 | u64::from(low) }
+    }
+
     /// The sum as one that many shares are taken of.
     pub(crate) fn whole(&self) -> Whole {
         let (mantissa, exponent) = self.normalised();

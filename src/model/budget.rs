@@ -69,7 +69,7 @@ impl Budget {
         Self { cap, ..self }
     }
 
-    /// The same, stopping at this share of what was not scored.
+    /// Returns this budget with another `epsilon`.
     ///
     /// ```
     /// assert_eq!(zhat::Budget::new(400).with_epsilon(0.01).epsilon, 0.01);

@@ -3,14 +3,85 @@
 use crate::Error;
 use crate::kernels;
 use crate::rows::{Bits, RowFormat, RowTable};
+use crate::tree::Descent;
 
-/// The version of the format that this library reads and writes.
+/// The version of the format that this library writes, and the only one that it reads: see the
+/// [promise](crate::model#which-release-reads-which-file).
 ///
 /// ```
 /// let bytes = zhat::doc_example();
 /// assert_eq!(u16::from_le_bytes([bytes[8], bytes[9]]), zhat::model::FORMAT_VERSION);
 /// ```
 pub const FORMAT_VERSION: u16 = 6;
+
+/// What the first 20 bytes of a model file say about it: enough for an updater, without opening the file.
+///
+/// These bytes have the same meaning in every version of the format, from 5 on and for all that are to come: a firmware can tell
+/// the version, length and build of a file that it cannot read. Nothing but the magic bytes is checked, so the other fields of a
+/// damaged file are arbitrary.
+///
+/// ```
+/// use zhat::Error;
+/// use zhat::model::{FORMAT_VERSION, FileHeader};
+///
+/// let file = zhat::doc_example();
+/// let header = FileHeader::read(&file[..FileHeader::LEN])?; // the first block of a download
+/// assert_eq!((header.version, header.len as usize), (FORMAT_VERSION, file.len()));
+/// assert_eq!(FileHeader::read(&[0xff; 64]), Err(Error::NotAModel)); // erased flash
+/// # Ok::<(), zhat::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct FileHeader {
+    /// The version of the format. This library opens files of [`FORMAT_VERSION`] alone.
+    pub version: u16,
+    /// The length of the whole file in bytes.
+    pub len: u32,
+    /// The checksum of all other bytes, which tells one build of a model from another.
+    pub build_id: u32,
+}
+
+impl FileHeader {
+    /// The bytes that [`FileHeader::read`] needs.
+    ///
+    /// ```
+    /// assert_eq!(zhat::model::FileHeader::LEN, 20);
+    /// ```
+    pub const LEN: usize = CHECKSUM_AT + size_of::<u32>();
+
+    /// Reads version, length and build from the first bytes of a file. They need not be aligned, and more bytes may follow.
+    ///
+    /// ```
+    /// use zhat::Error;
+    /// use zhat::model::FileHeader;
+    ///
+    /// let file = zhat::doc_example();
+    /// assert_eq!(FileHeader::read(&file)?.build_id, file.model().build_id());
+    /// assert_eq!(FileHeader::read(&file[..10]), Err(Error::Truncated));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotAModel`] if the magic bytes are others, [`Error::Truncated`] if there are fewer than [`FileHeader::LEN`] bytes.
+    #[cold]
+    pub fn read(prefix: &[u8]) -> Result<Self, Error> {
+        if !prefix.starts_with(&MAGIC) {
+            let cut = prefix.len() < MAGIC.len() && MAGIC.starts_with(prefix);
+            return Err(if cut { Error::Truncated } else { Error::NotAModel });
+        }
+        if prefix.len() < Self::LEN {
+            return Err(Error::Truncated);
+        }
+        Ok(Self { version: u16_at(prefix, 8), len: u32_at(prefix, 12), build_id: u32_at(prefix, CHECKSUM_AT) })
+    }
+
+    /// Returns the length of a file that this library reads.
+    #[cold]
+    pub(super) fn readable_len(&self) -> Result<usize, Error> {
+        if self.version == FORMAT_VERSION { Ok(self.len as usize) } else { Err(Error::Version(self.version)) }
+    }
+}
 
 /// Not text, and broken by whatever changes line ends: as PNG does it.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
@@ -213,6 +284,47 @@ pub(super) struct Header<'a> {
     /// What the rows' biases are shifted by.
     pub bias_shift: u32,
     sections: usize,
+    /// What was found when the file was opened before.
+    #[cfg(feature = "alloc")]
+    known: Option<&'a Known>,
+}
+
+/// What takes long to find in a file and does not change: where its sections are, and the way down its tree.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// Without bytes.
+    header: Header<'static>,
+    /// Offset and length of each section, in the order of the kinds; an offset of zero where there is none.
+    places: [(u32, u32); Section::ALL.len()],
+    descent: Descent,
+}
+
+#[cfg(feature = "alloc")]
+impl Known {
+    /// Keeps what is known of a file with this way down its tree.
+    pub fn new(header: &Header<'_>, descent: Descent) -> Self {
+        let mut places = [(0, 0); Section::ALL.len()];
+        for entry in header.entries() {
+            if let Some(place) = place_of(entry.kind).and_then(|at| places.get_mut(at)) {
+                *place = (entry.offset as u32, entry.len as u32);
+            }
+        }
+        let Header { classes, rows, checksum, bias_shift, sections, .. } = *header;
+        let header = Header { bytes: &[], classes, rows, checksum, bias_shift, sections, known: None };
+        Self { header, places, descent }
+    }
+
+    /// The header of the same file once more.
+    pub fn header<'a>(&'a self, bytes: &'a [u8]) -> Header<'a> {
+        Header { bytes, known: Some(self), ..self.header }
+    }
+}
+
+/// The place of a kind among all that are known.
+#[cfg(feature = "alloc")]
+fn place_of(kind: u16) -> Option<usize> {
+    usize::from(kind).checked_sub(1)
 }
 
 impl<'a> Header<'a> {
@@ -221,18 +333,11 @@ impl<'a> Header<'a> {
         if !bytes.as_ptr().addr().is_multiple_of(align_of::<u32>()) {
             return Err(Error::Misaligned);
         }
-        if !bytes.starts_with(&MAGIC) {
-            let cut = bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes);
-            return Err(if cut { Error::Truncated } else { Error::NotAModel });
-        }
+        let first = FileHeader::read(bytes)?;
         if bytes.len() < HEADER_LEN {
             return Err(Error::Truncated);
         }
-        let version = u16_at(bytes, 8);
-        if version != FORMAT_VERSION {
-            return Err(Error::Version(version));
-        }
-        match bytes.len().cmp(&(u32_at(bytes, 12) as usize)) {
+        match bytes.len().cmp(&first.readable_len()?) {
             core::cmp::Ordering::Less => return Err(Error::Truncated),
             core::cmp::Ordering::Greater => return Err(Error::TrailingBytes),
             core::cmp::Ordering::Equal => {}
@@ -240,8 +345,10 @@ impl<'a> Header<'a> {
         let bits = Bits::from_code(u32_at(bytes, BITS_AT))?;
         let header = Self {
             bytes,
+            #[cfg(feature = "alloc")]
+            known: None,
             sections: usize::from(u16_at(bytes, 10)),
-            checksum: u32_at(bytes, CHECKSUM_AT),
+            checksum: first.build_id,
             classes: u32_at(bytes, 20) as usize,
             bias_shift: u16_at(bytes, 34).into(),
             rows: RowFormat {
@@ -251,7 +358,7 @@ impl<'a> Header<'a> {
                 max_norm: f32::from_bits(u32_at(bytes, 36)),
                 bits,
                 largest_row: u32_at(bytes, 40),
-                model: u32_at(bytes, CHECKSUM_AT),
+                model: first.build_id,
             },
         };
         let plausible = header.classes > 0
@@ -277,8 +384,21 @@ impl<'a> Header<'a> {
     /// The bytes of a section.
     #[cold]
     pub fn section(&self, section: Section) -> Option<&'a [u8]> {
+        #[cfg(feature = "alloc")]
+        if let Some(known) = self.known {
+            let &(offset, len) = place_of(section.kind()).and_then(|at| known.places.get(at))?;
+            return if offset == 0 { None } else { self.bytes.get(offset as usize..)?.get(..len as usize) };
+        }
         let entry = self.entries().find(|entry| entry.kind == section.kind())?;
         self.bytes.get(entry.offset..entry.offset + entry.len)
+    }
+
+    /// The way down the tree, if it was found before.
+    pub fn known_descent(&self) -> Option<Descent> {
+        #[cfg(feature = "alloc")]
+        return self.known.map(|known| known.descent);
+        #[cfg(not(feature = "alloc"))]
+        None
     }
 
     /// The known and unknown sections of the file: kind and length.

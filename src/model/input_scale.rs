@@ -23,6 +23,18 @@ pub struct InputScale {
 }
 
 impl InputScale {
+    /// Returns the zero point of the same activations as uint8, which are 128 higher: for [`Query::set_u8`](crate::Query::set_u8).
+    ///
+    /// ```
+    /// use zhat::model::InputScale;
+    ///
+    /// let input = InputScale { scale: 0.05, zero_point: -128 };
+    /// assert_eq!(input.zero_point_u8(), 0);
+    /// ```
+    pub const fn zero_point_u8(&self) -> u8 {
+        self.zero_point.cast_unsigned() ^ 0x80
+    }
+
     /// Words of the section.
     pub(super) const WORDS: usize = 2;
 

@@ -12,11 +12,24 @@
 //!
 #![cfg_attr(doc, doc = include_str!("layout.svg"))]
 //!
+//! # Which release reads which file
+//! A file is of one format version, [`FORMAT_VERSION`] in the release that wrote it. The promise:
+//!
+//! - A release reads the files of every release with the same format version, older or newer. What a newer one adds without a new
+//!   version are optional sections, which an older one skips: its answers are the same without them. A section that cannot be
+//!   skipped is marked, and the file is refused ([`Error::UnknownSection`](crate::Error::UnknownSection)).
+//! - A release refuses files of any other version ([`Error::Version`](crate::Error::Version)); it never misreads one. They are
+//!   built anew from the weights.
+//! - The version changes with a new minor release before 1.0 (0.2 to 0.3) and with a new major one after that, never in a patch
+//!   release. The changelog says so in the first line of its entry.
+//! - The first 20 bytes keep their meaning in all versions. [`FileHeader`] reads them, so that a firmware knows before it replaces a
+//!   model whether it can open the new one.
+//!
 //! # Header
 //! | offset | type | header field |
 //! |---|---|---|
 //! | 0 | 8 bytes | magic `89 5a 48 41 54 0d 0a 1a` |
-//! | 8 | u16 | format version, 5 |
+//! | 8 | u16 | format version, 6 |
 //! | 10 | u16 | number of sections, at most 64 |
 //! | 12 | u32 | length of the file |
 //! | 16 | u32 | checksum: XXH32 of the 16 bytes before it, exclusive or XXH32 of all bytes after it |
@@ -88,7 +101,7 @@ mod write;
 
 pub use budget::Budget;
 pub use fmbe::{Fmbe, FmbeKind};
-pub use header::{FORMAT_VERSION, Section};
+pub use header::{FORMAT_VERSION, FileHeader, Section};
 pub use include::Aligned;
 pub use input_scale::InputScale;
 pub(crate) use links::Links;

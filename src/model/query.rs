@@ -44,6 +44,24 @@ impl<const D: usize> QueryBuffer<D> {
         Ok(buffer)
     }
 
+    /// Quantises a query that is uint8 already, see [`Query::set_u8`].
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// let query = zhat::QueryBuffer::<4>::from_u8(&model, &[163, 88, 238], 0.02, 138)?;
+    /// assert!((query.value(1) + 1.0).abs() < 1e-3);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Query::set`].
+    pub fn from_u8(model: &Model<'_>, query: &[u8], scale: f32, zero_point: u8) -> Result<Self, Error> {
+        let mut buffer = Self::empty();
+        buffer.set_u8(model, query, scale, zero_point)?;
+        Ok(buffer)
+    }
+
     /// Quantises a query that is int16 already, see [`Query::set_i16`].
     ///
     /// ```
@@ -123,6 +141,28 @@ impl Query {
     /// # Errors
     /// As [`Query::set`].
     pub fn set_i8(&mut self, model: &Model<'_>, query: &[i8], scale: f32, zero_point: i8) -> Result<(), Error> {
+        self.quantise(model.row_format(), query, Affine { scale, zero_point })
+    }
+
+    /// Quantises a query that is uint8 already, as older TFLite networks and ONNX Runtime put it out: the value of a column is
+    /// `(query[column] − zero_point) · scale`. Nothing is copied.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), zhat::Error> {
+    /// # let bytes = zhat::doc_example();
+    /// use zhat::{Model, QueryBuffer};
+    ///
+    /// let model = Model::from_bytes(&bytes)?;
+    /// let (mut query, mut same) = (QueryBuffer::<8>::empty(), QueryBuffer::<8>::empty());
+    /// query.set_u8(&model, &[178, 28, 255], 0.02, 118)?;
+    /// same.set_i8(&model, &[50, -100, 127], 0.02, -10)?; // every number and the zero point less 128
+    /// assert_eq!(query.value(1), same.value(1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Query::set`].
+    pub fn set_u8(&mut self, model: &Model<'_>, query: &[u8], scale: f32, zero_point: u8) -> Result<(), Error> {
         self.quantise(model.row_format(), query, Affine { scale, zero_point })
     }
 

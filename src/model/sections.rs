@@ -78,7 +78,7 @@ pub(super) fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
         Some(_) => Some(numbers(header, Section::NodeBounds, Some(len))?),
         None => None,
     };
-    let tree = Tree::new(nodes, spans, spreads, gains, bounds, info);
+    let tree = Tree::new(nodes, spans, spreads, gains, bounds, info, header.known_descent());
     tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
 }
 

@@ -22,7 +22,8 @@ pub struct Settings {
     pub far_factor: Log2,
     /// Scores are divided by this before they become probabilities.
     pub temperature: f32,
-    /// The `ROOM` of a [`Scratch`](crate::Scratch) that is enough, by what calibration queries took.
+    /// A quarter more words for nodes than the calibration queries took. It is no bound: [`Model::scratch_words`](super::Model::scratch_words)
+    /// computes what is enough for any query.
     pub frontier_words: u32,
     /// log₂ Σ exp bias: the answer to a query of zeros, which no prediction has to guess.
     pub log_z_of_zero: Log2,

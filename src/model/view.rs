@@ -1,6 +1,8 @@
 //! A model in memory: typed views into the bytes of the file, nothing copied.
 
-use super::header::{Header, Section};
+#[cfg(feature = "alloc")]
+use super::header::Known;
+use super::header::{FileHeader, Header, Section};
 use super::sections::{fmbe, indices, numbers, optional_words, table, tree, words};
 use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Settings, Trust, check};
 use crate::Error;
@@ -101,6 +103,89 @@ impl<'a> Model<'a> {
         Self::from_header(Header::parse(bytes)?)
     }
 
+    /// Returns the length of the model file that these bytes start with. The first [`FileHeader::LEN`] bytes are enough, aligned or
+    /// not.
+    ///
+    /// The length is what the file says: nothing else of it was checked, and it may be larger than the memory is.
+    /// [`Model::from_prefix`] opens a file that lies at the start of a flash partition.
+    ///
+    /// ```
+    /// use zhat::{Error, Model};
+    ///
+    /// let file = zhat::doc_example();
+    /// assert_eq!(Model::file_len(&file[..20])?, file.len());
+    /// assert_eq!(Model::file_len(&[0xff; 256]), Err(Error::NotAModel)); // erased flash
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`FileHeader::read`], and [`Error::Version`] for a file that this library cannot read.
+    pub fn file_len(prefix: &[u8]) -> Result<usize, Error> {
+        FileHeader::read(prefix)?.readable_len()
+    }
+
+    /// Opens the model file at the start of a longer slice, such as a flash partition, and checks all of it as
+    /// [`Model::from_bytes`] does. What follows the file is not read.
+    ///
+    /// ```
+    /// # use zhat::model::Aligned;
+    /// use zhat::{Error, Model};
+    ///
+    /// // 4 KiB of flash, erased, with a model at the start.
+    /// let mut partition = Aligned([0xff_u8; 4096]);
+    /// assert_eq!(Model::from_prefix(&partition.0).unwrap_err(), Error::NotAModel);
+    /// let file = zhat::doc_example();
+    /// partition.0[..file.len()].copy_from_slice(&file);
+    /// assert_eq!(Model::from_prefix(&partition.0)?.classes(), 4);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Model::from_bytes`]; [`Error::Truncated`] if the slice ends before the file does.
+    pub fn from_prefix(bytes: &'a [u8]) -> Result<Self, Error> {
+        Self::from_bytes(Self::file_in(bytes)?)
+    }
+
+    /// Opens the model file at the start of a longer slice without reading all of its content, as
+    /// [`Model::from_bytes_trusted`] does.
+    ///
+    /// ```
+    /// # use zhat::model::Aligned;
+    /// # let mut partition = Aligned([0xff_u8; 4096]);
+    /// # let file = zhat::doc_example();
+    /// # partition.0[..file.len()].copy_from_slice(&file);
+    /// use zhat::Model;
+    ///
+    /// Model::from_prefix(&partition.0)?; // when the partition was written
+    /// let model = Model::from_prefix_trusted(&partition.0)?; // at every start after that
+    /// assert_eq!(model.len(), file.len());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Model::from_bytes_trusted`]; [`Error::Truncated`] if the slice ends before the file does.
+    pub fn from_prefix_trusted(bytes: &'a [u8]) -> Result<Self, Error> {
+        Self::from_bytes_trusted(Self::file_in(bytes)?)
+    }
+
+    /// Returns the bytes of the file that these start with.
+    fn file_in(bytes: &'a [u8]) -> Result<&'a [u8], Error> {
+        bytes.get(..Self::file_len(bytes)?).ok_or(Error::Truncated)
+    }
+
+    /// Returns the number that tells this build of the model from any other: the checksum of its file, as in [`FileHeader`].
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// println!("model {:08x}", model.build_id());
+    /// # assert_ne!(model.build_id(), zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?.build_id());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn build_id(&self) -> u32 {
+        self.header.checksum
+    }
+
     #[cold]
     fn from_header(header: Header<'a>) -> Result<Self, Error> {
         let sections = [Section::Rows, Section::RowScales, Section::Biases];
@@ -148,6 +233,18 @@ impl<'a> Model<'a> {
         };
         let (tree, fmbe) = (tree(&header)?, fmbe(&header)?);
         Ok(Self { header, rows, order, tree, links, settings, fmbe, names, measured, trust, likeness })
+    }
+
+    /// Keeps what opening found, for other views of the same bytes.
+    #[cfg(feature = "alloc")]
+    pub(super) fn known(&self) -> Known {
+        Known::new(&self.header, self.tree.map(|tree| tree.descent()).unwrap_or_default())
+    }
+
+    /// Views the bytes of the file that this is known of, without looking for anything in them.
+    #[cfg(feature = "alloc")]
+    pub(super) fn of_known(known: &'a Known, bytes: &'a [u8]) -> Result<Self, Error> {
+        Self::from_header(known.header(bytes))
     }
 
     /// N, the number of classes.
@@ -249,7 +346,8 @@ impl<'a> Model<'a> {
         self.header.rows.largest_row
     }
 
-    /// The class that a row stands for.
+    /// Returns the class that a row stands for: always below [`Model::classes`], even where a damaged file that was trusted
+    /// says otherwise.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -259,7 +357,8 @@ impl<'a> Model<'a> {
     /// ```
     #[inline]
     pub fn class_of_row(&self, row: usize) -> usize {
-        self.order.map_or(row, |order| order.class_of_row.get(row).unwrap_or(0))
+        let class = self.order.map_or(row, |order| order.class_of_row.get(row).unwrap_or(0));
+        class.min(self.header.classes - 1)
     }
 
     /// The row of a class; `None` if there is no such class.

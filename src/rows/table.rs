@@ -119,6 +119,11 @@ impl<'a> RowTable<'a> {
         self.stride
     }
 
+    /// Bytes of the weights of a row, with its padding and, in 4-bit rows, its scales.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.row_len * size_of::<i16>()
+    }
+
     /// How wide the weights are.
     ///
     /// ```

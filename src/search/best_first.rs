@@ -76,7 +76,7 @@ pub(crate) fn best_first<'s>(
         overflowed: search.overflowed,
         seen: search.seen,
         spread: search.spread,
-        work: Work::of(search.rows, search.nodes, model.rows().stride()),
+        work: Work::of(search.rows, search.nodes, model.rows().row_bytes()),
         frontier: search.frontier,
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn certain_top(
                     }
                     scan(span, top);
                 }
-                _ => return Work::of(rows, nodes, model.rows().stride()),
+                _ => return Work::of(rows, nodes, model.rows().row_bytes()),
             }
         }
     }
@@ -63,5 +63,5 @@ pub(crate) fn certain_top(
 /// The same where there is no tree.
 pub(crate) fn top_of_all(model: &Model<'_>, query: &Query, top: &mut Top<'_>) -> Work {
     model.rows().for_each_score(0, model.classes(), query, |row, score| top.offer(model, row, score));
-    Work::of(model.classes(), 0, model.rows().stride())
+    Work::of(model.classes(), 0, model.rows().row_bytes())
 }

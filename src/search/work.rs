@@ -18,7 +18,7 @@ pub struct Work {
     pub rows: u32,
     /// Nodes predicted.
     pub nodes: u32,
-    /// Bytes of weights read.
+    /// Bytes of weights read: a row of 64 columns has 64 in int8 and 36 in 4 bits.
     pub bytes: u32,
 }
 
@@ -36,9 +36,9 @@ impl Work {
         self.rows.saturating_add(self.nodes)
     }
 
-    /// This and `rows` more rows of `stride` bytes.
-    pub(crate) fn and_rows(self, rows: usize, stride: usize) -> Self {
-        let more = Self::of(rows, 0, stride);
+    /// Adds `rows` more rows of `row_bytes` bytes.
+    pub(crate) fn and_rows(self, rows: usize, row_bytes: usize) -> Self {
+        let more = Self::of(rows, 0, row_bytes);
         Self {
             rows: self.rows.saturating_add(more.rows),
             nodes: self.nodes,
@@ -46,9 +46,9 @@ impl Work {
         }
     }
 
-    /// Counts dot products with rows of `stride` bytes.
-    pub(crate) fn of(rows: usize, nodes: usize, stride: usize) -> Self {
-        let bytes = rows.saturating_add(nodes).saturating_mul(stride);
+    /// Counts dot products with rows of `row_bytes` bytes.
+    pub(crate) fn of(rows: usize, nodes: usize, row_bytes: usize) -> Self {
+        let bytes = rows.saturating_add(nodes).saturating_mul(row_bytes);
         Self { rows: rows as u32, nodes: nodes as u32, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
     }
 }

@@ -69,12 +69,15 @@ impl<'a> Tree<'a> {
         gains: &'a [i16],
         bounds: Option<&'a [[u16; Bounds::FIELDS]]>,
         info: &[u32; INFO_WORDS],
+        known: Option<Descent>,
     ) -> Option<Self> {
         let spread_function = SpreadFunction::from_words([info[1], info[2], info[3], info[4]]);
         let len = nodes.len();
         let fits = len <= MAX_NODES && spans.len() == len * Span::FIELDS && spreads.len() == len && gains.len() == len;
         let top = info[0] as usize;
-        let descent = Descent::worst((0..len).map(|node| Span::read_slowly(&spans, node)), top);
+        // The one thing here that looks at every node.
+        let worst = || Descent::worst((0..len).map(|node| Span::read_slowly(&spans, node)), top);
+        let descent = known.unwrap_or_else(worst);
         fits.then_some(Self { nodes, spans, spreads, gains, bounds, top, descent, spread_function })
     }
 

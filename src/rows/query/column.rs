@@ -44,41 +44,49 @@ impl Column for f32 {
     }
 }
 
-/// The int8 numbers of a network: the value of q is (q − zero point)·scale.
+/// The int8 or uint8 numbers of a network: the value of q is (q − zero point)·scale.
 #[derive(Clone, Copy)]
-pub(crate) struct Affine {
+pub(crate) struct Affine<T> {
     pub scale: f32,
-    pub zero_point: i8,
+    pub zero_point: T,
 }
 
-impl Column for i8 {
-    type Unit = Affine;
-    /// A factor, and what is added to the product: the zero point times the factor, and a half.
-    type Factor = (i32, i32);
+/// The same for both kinds of bytes: only the range of the numbers differs, not that of their distance to the zero point.
+macro_rules! affine_column {
+    ($byte:ty) => {
+        impl Column for $byte {
+            type Unit = Affine<$byte>;
+            /// A factor, and what is added to the product: the zero point times the factor, and a half.
+            type Factor = (i32, i32);
 
-    fn largest(query: &[Self], Affine { scale, zero_point }: Affine) -> f32 {
-        let zero = i32::from(zero_point);
-        let (mut least, mut most) = (zero, zero);
-        for &value in query {
-            keep_small();
-            (least, most) = (least.min(value.into()), most.max(value.into()));
+            fn largest(query: &[Self], Affine { scale, zero_point }: Affine<$byte>) -> f32 {
+                let zero = i32::from(zero_point);
+                let (mut least, mut most) = (zero, zero);
+                for &value in query {
+                    keep_small();
+                    (least, most) = (least.min(value.into()), most.max(value.into()));
+                }
+                let largest = (most - zero).max(zero - least);
+                (largest as f32 * scale).abs()
+            }
+
+            fn factor(Affine { scale, zero_point }: Affine<$byte>, factor: f32) -> (i32, i32) {
+                // The largest product is below 2^30. Of a query of zeros the factor says nothing, and may be whatever a scale
+                // makes of it: then products wrap, and come out as zero all the same.
+                let factor = (scale * factor * 32_768.0) as i32;
+                (factor, (1i32 << 14).wrapping_sub(i32::from(zero_point).wrapping_mul(factor)))
+            }
+
+            #[inline]
+            fn rounded(self, (factor, offset): (i32, i32)) -> i32 {
+                i32::from(self).wrapping_mul(factor).wrapping_add(offset) >> 15
+            }
         }
-        let largest = (most - zero).max(zero - least);
-        (largest as f32 * scale).abs()
-    }
-
-    fn factor(Affine { scale, zero_point }: Affine, factor: f32) -> (i32, i32) {
-        // The largest product is below 2^30. Of a query of zeros the factor says nothing, and may be whatever a scale makes
-        // of it: then products wrap, and come out as zero all the same.
-        let factor = (scale * factor * 32_768.0) as i32;
-        (factor, (1i32 << 14).wrapping_sub(i32::from(zero_point).wrapping_mul(factor)))
-    }
-
-    #[inline]
-    fn rounded(self, (factor, offset): (i32, i32)) -> i32 {
-        i32::from(self).wrapping_mul(factor).wrapping_add(offset) >> 15
-    }
+    };
 }
+
+affine_column!(i8);
+affine_column!(u8);
 
 impl Column for i16 {
     /// The scale.

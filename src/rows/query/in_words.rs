@@ -33,4 +33,13 @@ impl Query {
             Some(&mut *(ptr::slice_from_raw_parts_mut(start.cast::<i16>(), stride) as *mut Self))
         }
     }
+
+    /// The query that was set in memory of [`Query::of_stride`], for C, which has the words alone. Where they hold something
+    /// else by now, it is a query of another model, or of none: [`Query::check_rows`] tells.
+    #[cfg(feature = "capi")]
+    pub(crate) fn left_in(words: &[u32], stride: usize) -> Option<&Self> {
+        let words = words.get(..query_words(stride))?;
+        // SAFETY: as above; nothing is written.
+        unsafe { Some(&*(ptr::slice_from_raw_parts(words.as_ptr().cast::<i16>(), stride) as *const Self)) }
+    }
 }

@@ -31,6 +31,24 @@ fn int8_queries_are_those_of_their_float_values() {
     }
 }
 
+/// The same numbers, 128 higher.
+#[test]
+fn uint8_queries_are_int8_ones_to_the_bit() {
+    let file = model(4);
+    for (bytes, zero_point) in [([127i8, -128, 3, 0], -5i8), ([-128; 4], -128), ([127; 4], -128), ([1, 2, 3, -4], 127)]
+    {
+        let up = |byte: i8| byte.cast_unsigned() ^ 0x80;
+        for scale in [0.04, -0.3, 1e-30, 0.0] {
+            let a = QueryBuffer::<4>::from_i8(&file.model(), &bytes, scale, zero_point).expect("valid");
+            let b = QueryBuffer::<4>::from_u8(&file.model(), &bytes.map(up), scale, up(zero_point)).expect("valid");
+            assert_eq!((a.exponent, a.shift, a.norm, a.values), (b.exponent, b.shift, b.norm, b.values));
+        }
+    }
+    let refused = |scale| QueryBuffer::<4>::from_u8(&file.model(), &[1; 4], scale, 0).expect_err("refused");
+    assert_eq!(refused(f32::NAN), Error::QueryNotFinite);
+    assert_eq!(refused(1e30), Error::QueryTooLarge);
+}
+
 #[test]
 fn bad_queries_are_refused() {
     let file = model(4);
