@@ -27,6 +27,15 @@ pub fn positive(text: &str) -> Result<f32, String> {
     if share.is_finite() && share > 0.0 { Ok(share) } else { Err(format!("{text} is not above zero")) }
 }
 
+/// What a step of an activation is worth.
+pub fn scale(text: &str) -> Result<f32, String> {
+    match text.trim().parse::<f32>() {
+        Ok(scale) if scale.is_finite() && scale > 0.0 => Ok(scale),
+        Ok(_) => Err(format!("{text} is not above zero")),
+        Err(_) => Err(format!("\"{text}\" is no number")),
+    }
+}
+
 /// `1MiB`, `512K`, `1.5M`, `100kB` or a number of bytes.
 pub fn size(text: &str) -> Result<usize, String> {
     const UNITS: [(&str, f64); 10] = [

@@ -9,7 +9,7 @@ use serde::Serialize;
 use zhat::host::build::{Chosen, Correction, NoIndex, Plan, Targets, TrialResult};
 use zhat::host::describe::{Description, Needs, SectionSize, sections};
 use zhat::host::evaluate::{ModelSummary, Report};
-use zhat::host::import::with_input_scale;
+use zhat::host::import::{InputScale, with_input_scale};
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
@@ -53,6 +53,13 @@ pub struct Build {
     /// A name for each class, one per line: stored in the model file
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
+    /// What a step of the int8 activations of a quantised network is worth: stored in the model file with --input-zero-point, for
+    /// `Model::input_scale` on the device. Known of a network that is quantised itself
+    #[arg(long, value_name = "SCALE", value_parser = args::scale)]
+    input_scale: Option<f32>,
+    /// The int8 activation that stands for zero, -128 to 127. For uint8 activations give theirs less 128
+    #[arg(long, value_name = "NUMBER", requires = "input_scale", default_value = "0", allow_hyphen_values = true)]
+    input_zero_point: i8,
     /// The model file
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -196,6 +203,7 @@ impl Build {
         let progress = Progress::new();
         progress.message("reading");
         let layer = self.layer.read()?;
+        let input = self.input(&layer)?;
         let (work, cap) = self.limits(layer.weights.rows(), layer.weights.cols())?;
         let (queries, skipped) = self.read_queries(&layer, &progress)?;
         let report = self.test_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
@@ -243,7 +251,7 @@ impl Build {
         };
         let mut made = make(&request, &mut |step| progress.step(step))?;
         self.expect_in_time(&made, layer.weights.rows(), layer.weights.cols())?;
-        if let Some(input) = layer.input {
+        if let Some(input) = input {
             made.model = with_input_scale(&made.model, input)?;
         }
         progress.message("writing");
@@ -277,7 +285,7 @@ impl Build {
         if let Some(taken) = &layer.taken {
             let _ = writeln!(text, "layer {taken}");
         }
-        if let Some(input) = &layer.input {
+        if let Some(input) = model.input_scale() {
             let (scale, zero) = (input.scale, input.zero_point);
             let _ = writeln!(text, "int8 activations of scale {scale}, zero point {zero}: stored in the model file");
         }
@@ -287,6 +295,18 @@ impl Build {
                 writeln!(text, "ran the network on {files} files: {rows} queries, {skipped} steps skipped as padding");
         }
         print(&(text + &self.text(&made, start.elapsed()) + &output::warnings(&warnings)))
+    }
+
+    /// How int8 activations are to be read: as the network or the options say.
+    fn input(&self, layer: &Layer) -> Outcome<Option<InputScale>> {
+        let given = self.input_scale.map(|scale| InputScale { scale, zero_point: self.input_zero_point });
+        match (layer.input, given) {
+            (Some(own), Some(given)) if own != given => Err(Failure::Usage(format!(
+                "the network's activations have a scale of {} and a zero point of {}: leave out --input-scale",
+                own.scale, own.zero_point
+            ))),
+            (own, given) => Ok(own.or(given)),
+        }
     }
 
     /// What is wrong with the queries, file by file.
@@ -386,7 +406,10 @@ impl Build {
                 made.index.as_ref().map_or((1.0, 1.0), |chosen| (chosen.expected.work, chosen.expected.max_work))
             }
         };
-        let _ = writeln!(text, "work          {} of all rows mean, {} at most", percent(work), percent(max_work));
+        let bound = model.settings().map_or(1.0, |settings| settings.budget.cap as f32 / classes as f32);
+        let [work_text, seen, bound] = [work, max_work, bound].map(percent);
+        let _ =
+            writeln!(text, "work          {work_text} of all rows mean, {seen} the largest seen, {bound} the bound");
         let (stride, bits) = (model.rows().stride(), model.bits());
         let instructions = |share: f32| match made.index {
             Ok(_) => count(cost::search_instructions(f64::from(share) * classes as f64, stride, bits)),
@@ -394,7 +417,7 @@ impl Build {
         };
         let _ = writeln!(
             text,
-            "Cortex-M4     about {} instructions a query ({} at most; all rows: {}), {} of RAM",
+            "Cortex-M4     about {} instructions a query ({} the largest seen; all rows: {}), {} of RAM",
             instructions(work),
             instructions(max_work),
             count(cost::exact_instructions(classes, stride, bits)),

@@ -185,7 +185,7 @@ pub fn text(report: &Report) -> String {
     );
     let _ = writeln!(
         text,
-        "budget: at most {} rows ({}), epsilon {}, links of {} rows followed\n",
+        "budget: a cap of {} rows ({}), epsilon {}, links of {} rows followed\n",
         model.cap,
         percent(model.cap as f32 / model.classes as f32),
         model.epsilon,

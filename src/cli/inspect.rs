@@ -60,7 +60,7 @@ fn text(d: &Description) -> String {
             let _ = writeln!(text, "links     {} a row, at {} rows", d.model.links, count(d.model.linked as u64));
             let _ = writeln!(
                 text,
-                "budget    at most {} rows ({}), epsilon {}, links of {} rows followed",
+                "budget    a cap of {} rows ({}), epsilon {}, links of {} rows followed",
                 d.model.cap,
                 percent(d.model.cap as f32 / d.model.classes as f32),
                 d.model.epsilon,
@@ -87,7 +87,7 @@ fn text(d: &Description) -> String {
         );
         let _ = writeln!(
             text,
-            "measured  error {}, recall {}, coverage {}, work {} (at most {}) on {} queries held out",
+            "measured  error {}, recall {}, coverage {}, work {} (largest seen {}) on {} queries held out",
             percent(m.err_mean),
             percent(m.recall_at_1),
             maybe(m.coverage95),
@@ -127,7 +127,7 @@ fn text(d: &Description) -> String {
     let mean = needs.instructions_mean.map_or(String::new(), |mean| format!("{} mean, ", count(mean)));
     let _ = writeln!(
         text,
-        "Cortex-M4 about {mean}{} at most, {} for all rows (instructions a query, estimated)",
+        "Cortex-M4 about {mean}{} at the cap, {} for all rows (instructions a query, estimated)",
         count(needs.instructions_max),
         count(needs.instructions_exact)
     );

@@ -83,7 +83,7 @@ impl ReportArgs {
         html += &table("The layer", &["", ""], &layer(&description, &found.report));
         html += &table("What a device needs", &["", ""], &needs(&description));
         let headings =
-            ["estimator", "work", "at most", "error of Z", "for 95 %", "recall", "coverage", "log-loss", "ECE"];
+            ["estimator", "work", "largest seen", "error of Z", "for 95 %", "recall", "coverage", "log-loss", "ECE"];
         html += &table("Estimators", &headings, &estimators(&found.report));
         if model.tree().is_some() {
             let points = tune::shown(&model, queries, &DRAWN, &tune::BUDGETS, 1)?;
@@ -114,7 +114,7 @@ fn layer(description: &Description, report: &Report) -> Vec<Vec<String>> {
         row("dimensions", model.dim.to_string()),
         row("mean p of the best class", format!("{:.3}", report.data.top_p_mean)),
         row("scores spread by", format!("{:.2} nats", report.data.score_spread)),
-        row("budget", format!("at most {} rows ({})", model.cap, percent(model.cap as f32 / model.classes as f32))),
+        row("budget", format!("a cap of {} rows ({})", model.cap, percent(model.cap as f32 / model.classes as f32))),
     ]
 }
 
