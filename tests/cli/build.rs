@@ -185,3 +185,40 @@ fn instructions_and_deadlines_are_targets() {
     }
     files.fail(2, &format!("build {rest} --instructions 20k --work 4%"));
 }
+
+/// A quantised network's last layer that comes as a matrix needs its scale as much as one that comes as a network.
+#[test]
+fn the_scale_of_int8_activations_is_stored_with_weights_too() {
+    let files = Files::new();
+    let build = "build --weights weights.npy --bias bias.npy --queries calibration.npy --work 10% --blend 0.25 --branching 8 \
+        --leaf 8 -o model.zhat --input-scale 0.0235 --input-zero-point -7";
+    let text = files.run(build);
+    assert!(text.contains("int8 activations of scale 0.0235, zero point -7: stored in the model file"), "{text}");
+    let file = open(&files, "model.zhat");
+    let input = file.model().input_scale().unwrap();
+    assert_eq!((input.scale, input.zero_point, input.zero_point_u8()), (0.0235, -7, 121));
+    assert!(files.run("inspect model.zhat").contains("inputs    int8, scale 0.0235, zero point -7"));
+    // Without a zero point it is zero.
+    files.run(&build.replace(" --input-zero-point -7", ""));
+    let file = open(&files, "model.zhat");
+    assert_eq!(file.model().input_scale().unwrap().zero_point, 0);
+    for wrong in ["--input-scale 0", "--input-scale -1", "--input-scale inf", "--input-scale x", "--input-zero-point 3"]
+    {
+        files.fail(2, &format!("build --weights weights.npy -o m.zhat {wrong}"));
+    }
+    files.fail(2, "build --weights weights.npy -o m.zhat --input-scale 1 --input-zero-point 128");
+}
+
+/// What queries showed and what no query exceeds are two numbers.
+#[test]
+fn the_largest_seen_and_the_bound_are_told_apart() {
+    let files = Files::new();
+    let text = files.run(BUILD);
+    let work = text.lines().find(|line| line.starts_with("work ")).unwrap();
+    let (_, bound) = work.split_once(" the largest seen, ").unwrap_or_else(|| panic!("{work}"));
+    let bound = bound.strip_suffix(" the bound").unwrap_or_else(|| panic!("{work}"));
+    let text = files.run("inspect model.zhat");
+    let cap = open(&files, "model.zhat").model().settings().unwrap().budget.cap;
+    assert!(text.contains(&format!("a cap of {cap} rows ({bound})")), "{text}");
+    assert!(text.contains("(largest seen ") && text.contains(" at the cap, "), "{text}");
+}
