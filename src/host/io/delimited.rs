@@ -8,10 +8,10 @@ use std::io::Read;
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::ReadOptions;
-use super::element::Accept;
 use super::error::{Position, Problem};
-use super::number::{Place, parse};
-use super::source::Source;
+use super::stream::Accept;
+use super::stream::Source;
+use super::stream::{Place, parse};
 use crate::host::Matrix;
 
 /// Hands each row of fields to `row` with the number of its line, a header row excepted. Stops when

@@ -32,38 +32,28 @@
 //! # }
 //! ```
 
-mod check;
 mod delimited;
-mod element;
 mod error;
-mod every;
 mod labels;
-mod layout;
 mod matrix;
-mod model;
-mod names;
 mod npy;
-mod number;
 mod safetensors;
-mod source;
-mod tensor;
-mod vector;
-mod wink;
-mod word2vec;
-mod word_text;
+mod stream;
+mod word_vectors;
 mod write;
 
-pub use check::{expect_labels_in_range, expect_same_dimension, expect_same_length};
 pub use error::{Position, Problem, ReadError};
-#[doc(hidden)]
-pub use every::read_everything;
-pub use labels::read_labels;
-pub use matrix::{NamedMatrix, read_matrix, read_matrix_bytes, read_named_matrix, read_queries};
-pub use model::read_model;
-pub use names::read_names;
-pub use tensor::{Tensor, TensorValues, read_tensor};
-pub use vector::read_vector;
+pub use labels::{expect_labels_in_range, expect_same_dimension, expect_same_length, read_labels, read_names};
+pub use matrix::{NamedMatrix, read_matrix, read_matrix_bytes, read_named_matrix, read_queries, read_vector};
+pub use npy::{Tensor, TensorValues, read_tensor};
 pub use write::{WriteError, expect_writable, write_atomically, write_atomically_with, write_npy};
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::model::ModelBuf;
+use npy::Npy;
+use stream::{Source, with_file};
 
 /// What to take from a file. The default takes all of it as it stands.
 ///
@@ -86,13 +76,49 @@ pub struct ReadOptions<'a> {
 }
 
 impl ReadOptions<'_> {
-    /// How many of `available` rows to take.
+    /// Returns how many of `available` rows to take.
     fn take(&self, available: usize) -> usize {
         self.limit.map_or(available, |limit| limit.min(available))
     }
 
-    /// Whether `count` rows are all that is wanted.
+    /// Tells whether `count` rows are all that is wanted.
     fn is_enough(&self, count: usize) -> bool {
         self.limit.is_some_and(|limit| count >= limit)
     }
+}
+
+/// Reads and checks a model file.
+///
+/// ```
+/// let file = zhat::host::io::read_model("models/next_word.zhat")?;
+/// assert_eq!(file.model().classes(), 8192);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with the file, by name.
+pub fn read_model(path: impl AsRef<Path>) -> Result<ModelBuf, ReadError> {
+    with_file(path.as_ref(), |mut source| {
+        let mut bytes = Vec::new();
+        source.reader.read_to_end(&mut bytes)?;
+        if bytes.is_empty() {
+            return Err(Problem::Empty);
+        }
+        ModelBuf::from_bytes(&bytes).map_err(Problem::Model)
+    })
+}
+
+#[doc(hidden)]
+/// Reads bytes in all the ways in which a file of this extension is read: as a matrix, a vector, labels, a tensor, names.
+pub fn read_everything(extension: &str, bytes: &[u8], options: ReadOptions<'_>) -> [Result<(), String>; 5] {
+    fn outcome<T>(result: Result<T, Problem>) -> Result<(), String> {
+        result.map(|_| ()).map_err(|problem| problem.to_string())
+    }
+    [
+        outcome(matrix::read_matrix_as(extension, Source::of(bytes), options)),
+        outcome(matrix::read_vector_as(extension, Source::of(bytes), options)),
+        outcome(labels::read_labels_as(extension, Source::of(bytes), options)),
+        outcome(Npy::open(Source::of(bytes)).and_then(npy::read_tensor_from)),
+        outcome(labels::read_names_from(Source::of(bytes))),
+    ]
 }

@@ -23,7 +23,7 @@ pub struct WriteError {
 }
 
 impl WriteError {
-    /// The file, as it was named by the caller.
+    /// Returns the file, as it was named by the caller.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -117,7 +117,7 @@ pub fn expect_writable(path: impl AsRef<Path>) -> Result<(), WriteError> {
     open(path.as_ref()).map(|_| ())
 }
 
-/// Where the file will really be, and a temporary file beside it.
+/// Resolves where the file will really be, and creates a temporary file beside it.
 fn open(path: &Path) -> Result<(PathBuf, NamedTempFile), WriteError> {
     let fail = |why: String, source| WriteError { path: path.to_owned(), why, source };
     // A link stays a link: what it points to is replaced.
