@@ -14,7 +14,7 @@
 use rand_core::Rng;
 
 use super::moments::far_factor;
-use super::random;
+use super::sampling;
 use crate::Error;
 use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
@@ -194,7 +194,7 @@ impl Descent<'_, '_> {
     }
 
     fn uniform<R: Rng>(&mut self, found: &SearchResult<'_>, span: &Span, unseen: usize, rng: &mut R) -> (usize, Log2) {
-        let rank = random::below(rng, unseen as u64) as usize;
+        let rank = sampling::below(rng, unseen as u64) as usize;
         let row = found.seen.nth_unseen(span.first_row, span.rows, rank).unwrap_or(span.first_row);
         self.rows += 1;
         (row, self.model.rows().score(row, self.query))

@@ -5,13 +5,12 @@
 use heapless::Vec;
 use heapless::vec::VecView;
 
-use super::best_heap::BestHeap;
-use super::sort;
 use crate::Error;
-use crate::math::LogSum;
+use crate::hint::cold_path;
+use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model};
 use crate::rows::Query;
-use crate::search::{Buffers, Candidate, Work, best_first};
+use crate::search::{Buffers, Candidate, Offer, Work, best_first};
 
 /// The rows of a head: their scores, best first, and which they are.
 ///
@@ -179,6 +178,157 @@ pub(crate) fn retrieve_into<'h>(
     let mut best = BestHeap::new(candidates, model);
     let found = best_first(model, tree, query, budget, buffers, &mut best);
     best.finish(rows);
-    sort::sort(rows, |a, b| a < b);
+    sort(rows, |a, b| a < b);
     Ok(Head::new(candidates, rows, found.work))
+}
+
+// The best rows of a search for a large head: a heap with the worst of them on top.
+//
+// A list in order, as the few best classes of an answer are kept in, moves half of itself for every row that gets in. With a
+// head of 100 rows that took more time than the rows themselves; a heap moves at most log₂ k of them.
+
+/// As many of the best candidates as a list has room for; in order only once it is [`finished`](Self::finish). Until then
+/// each has its row in the place of its class.
+pub(super) struct BestHeap<'a> {
+    model: &'a Model<'a>,
+    list: &'a mut VecView<Candidate>,
+    /// What a score has to reach to be looked at: most rows stop here.
+    threshold: Log2,
+}
+
+impl<'a> BestHeap<'a> {
+    pub fn new(list: &'a mut VecView<Candidate>, model: &'a Model<'a>) -> Self {
+        list.clear();
+        let threshold = if list.capacity() == 0 { Log2::MAX } else { Log2::MIN };
+        Self { model, list, threshold }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, candidate: Candidate) {
+        if self.list.push(candidate).is_ok() {
+            // Before it is full nothing has to leave, and any order will do.
+            if self.list.len() < self.list.capacity() {
+                return;
+            }
+            make_heap(self.list, &|a, b| is_before(self.model, a, b));
+        } else if let Some(worst) = self.list.first_mut()
+            && is_before(self.model, &candidate, worst)
+        {
+            *worst = candidate;
+            sink(self.list, &|a, b| is_before(self.model, a, b));
+        }
+        self.threshold = self.list.first().map_or(Log2::MAX, |worst| worst.score);
+    }
+
+    /// Puts them in order, best first, and their rows into a list that has room for as many.
+    pub fn finish(self, rows: &mut VecView<u32>) {
+        sort(self.list, |a, b| is_before(self.model, a, b));
+        rows.clear();
+        for candidate in self.list.iter_mut() {
+            let _ = rows.push(candidate.class);
+            candidate.class = self.model.class_of_row(candidate.class as usize) as u32;
+        }
+    }
+}
+
+/// [`Candidate::is_before`] of candidates with their rows in the place of their classes.
+#[inline]
+fn is_before(model: &Model<'_>, a: &Candidate, b: &Candidate) -> bool {
+    if a.score == b.score {
+        cold_path();
+        return model.class_of_row(a.class as usize) < model.class_of_row(b.class as usize);
+    }
+    a.score > b.score
+}
+
+impl Offer for BestHeap<'_> {
+    #[inline]
+    fn offer(&mut self, _: &Model<'_>, row: usize, score: Log2) {
+        if score >= self.threshold {
+            cold_path();
+            self.insert(Candidate { class: row as u32, score });
+        }
+    }
+
+    #[inline]
+    fn threshold(&self) -> Log2 {
+        self.threshold
+    }
+}
+
+// Items in order, without a way to panic: what the standard library's sorts leave in a firmware.
+//
+// Heap sort (Williams, 1964): n·log₂ n steps whatever the order was, and no memory.
+
+/// Puts the items in order.
+fn sort<T: Copy>(items: &mut [T], is_before: impl Fn(&T, &T) -> bool) {
+    make_heap(items, &is_before);
+    // The last in the order goes behind the others.
+    for end in (1..items.len()).rev() {
+        let Some((last, heap)) = items.get_mut(..=end).and_then(<[T]>::split_last_mut) else {
+            return;
+        };
+        if let Some(top) = heap.first_mut() {
+            core::mem::swap(top, last);
+        }
+        sink(heap, &is_before);
+    }
+}
+
+/// Puts every item behind its children in the order: the last of all is on top.
+fn make_heap<T: Copy>(items: &mut [T], is_before: &impl Fn(&T, &T) -> bool) {
+    for at in (0..items.len() / 2).rev() {
+        sink_from(items, at, is_before);
+    }
+}
+
+/// Moves the item on top of a heap down to its place.
+fn sink<T: Copy>(heap: &mut [T], is_before: &impl Fn(&T, &T) -> bool) {
+    sink_from(heap, 0, is_before);
+}
+
+/// Moves the item at a place down past every child that comes after it.
+fn sink_from<T: Copy>(heap: &mut [T], mut at: usize, is_before: &impl Fn(&T, &T) -> bool) {
+    let Some(&item) = heap.get(at) else {
+        return;
+    };
+    loop {
+        let left = 2 * at + 1;
+        let Some(&first) = heap.get(left) else {
+            break;
+        };
+        let (child, later) = match heap.get(left + 1) {
+            Some(&second) if is_before(&first, &second) => (left + 1, second),
+            _ => (left, first),
+        };
+        if !is_before(&item, &later) {
+            break;
+        }
+        put(heap, at, later);
+        at = child;
+    }
+    put(heap, at, item);
+}
+
+fn put<T>(heap: &mut [T], at: usize, item: T) {
+    if let Some(place) = heap.get_mut(at) {
+        *place = item;
+    }
+}
+
+#[cfg(test)]
+mod sort_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_is_the_order_of_the_standard_library(mut numbers in prop::collection::vec(0..50u32, 0..80)) {
+            let mut expected = numbers.clone();
+            expected.sort_unstable();
+            sort(&mut numbers, |a, b| a < b);
+            prop_assert_eq!(numbers, expected);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::estimators::fmbe_features::{Gaussians, Signs};
+use crate::estimators::{Gaussians, Signs};
 use crate::host::linear;
 use crate::math::Log2;
 use crate::model::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Section};

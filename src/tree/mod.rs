@@ -12,19 +12,13 @@
 //! there. w and b are the mean of the rows, or the linear function of the query that fits the true log-mass best on
 //! the calibration queries: it costs the same dot product.
 
-mod bounds;
-mod descent;
-mod span;
+use crate::hint::keep_small;
+use crate::math::{Log2, float};
+use crate::rows::{Indices, Query, RowTable};
+
 mod spread;
 
-pub use bounds::Bounds;
-pub(crate) use descent::Descent;
-pub use span::Span;
 pub use spread::{Spread, SpreadFunction};
-
-use crate::hint::keep_small;
-use crate::math::Log2;
-use crate::rows::{Indices, Query, RowTable};
 
 /// The tree of a model.
 #[derive(Clone, Copy, Debug)]
@@ -247,4 +241,227 @@ impl<'a> Tree<'a> {
 #[inline]
 fn to_log2(gain: i16) -> Log2 {
     Log2::from_bits(i32::from(gain) << (Log2::FRACTION_BITS - GAIN_BITS))
+}
+
+// What a node stands for.
+
+/// A node's rows and children.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first of its rows.
+    pub first_row: usize,
+    /// How many rows it stands for.
+    pub rows: usize,
+    /// The first of its children.
+    pub first_child: usize,
+    /// How many children it has; a leaf has none.
+    pub children: usize,
+}
+
+impl Span {
+    /// Indices that a node takes up in the file.
+    pub(crate) const FIELDS: usize = 4;
+
+    #[inline]
+    pub(crate) fn read(spans: &Indices<'_>, node: usize) -> Self {
+        let fields = match spans {
+            Indices::Short(list) => list.as_chunks::<{ Self::FIELDS }>().0.get(node).map(|span| span.map(usize::from)),
+            Indices::Long(list) => {
+                list.as_chunks::<{ Self::FIELDS }>().0.get(node).map(|span| span.map(|n| n as usize))
+            }
+        };
+        let [first_row, rows, first_child, children] = fields.unwrap_or_default();
+        Self { first_row, rows, first_child, children }
+    }
+
+    /// The same where time does not count.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn read_slowly(spans: &Indices<'_>, node: usize) -> Self {
+        Self::read(spans, node)
+    }
+
+    /// The fields in the order of the file.
+    #[cfg(feature = "std")]
+    pub(crate) fn fields(&self) -> [usize; Self::FIELDS] {
+        [self.first_row, self.rows, self.first_child, self.children]
+    }
+
+    /// Whether a node is one of its children.
+    pub(crate) fn has_child(&self, node: usize) -> bool {
+        node.checked_sub(self.first_child).is_some_and(|place| place < self.children)
+    }
+
+    /// Whether it has rows only.
+    #[inline]
+    pub fn is_leaf(&self) -> bool {
+        self.children == 0
+    }
+}
+
+// The way down: what it takes at most from a top node to the rows of a leaf.
+//
+// Nodes come level by level, so that one pass over them is enough: no way down takes more than the largest family of each
+// level above a leaf, and the largest leaf there.
+
+/// What no way down takes more than.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Descent {
+    /// Row-equivalents: the children on the way, and the rows of the leaf.
+    pub cost: u32,
+    /// The children alone.
+    pub nodes: u32,
+    /// The families that they are from.
+    pub families: u32,
+    /// The rows of the largest leaf.
+    pub leaf: u32,
+}
+
+impl Descent {
+    /// For the nodes of a tree in their order, of which the first `top` have none above them. Of the nodes of a damaged tree
+    /// the numbers may be wrong.
+    #[cold]
+    pub(crate) fn worst(spans: impl Iterator<Item = Span>, top: usize) -> Self {
+        let mut worst = Self::default();
+        // Where the level ends and the next one ends as far as it is known, and the largest family of the level.
+        let (mut end, mut next_end, mut largest) = (top, top, 0);
+        for (node, span) in spans.enumerate() {
+            keep_small();
+            if node == end {
+                worst.nodes = worst.nodes.saturating_add(largest);
+                worst.families = worst.families.saturating_add(1);
+                (end, largest) = (next_end, 0);
+            }
+            next_end = next_end.saturating_add(span.children);
+            largest = largest.max(span.children as u32);
+            if span.is_leaf() {
+                worst.leaf = worst.leaf.max(span.rows as u32);
+                worst.cost = worst.cost.max(worst.nodes.saturating_add(span.rows as u32));
+            }
+        }
+        worst
+    }
+}
+
+// What is certain about the rows of a node, whatever its prediction says.
+//
+// With x̄ the mean of the node's scores, b = R·‖(q,1)‖ and s² = λ·‖(q,1)‖², R the radius of the rows (bias as a
+// coordinate) about their mean and λ a bound on the largest eigenvalue of their covariance:
+//
+// ```text
+// every score ≤ x̄ + b                                                             (ball)
+// Σ exp ≥ n·exp(x̄)                                                               (Jensen)
+// Σ exp ≤ n·exp(x̄) · [ b²/(b²+s²)·exp(−s²/b) + s²/(b²+s²)·exp(b) ]               (Bennett)
+// ```
+//
+// The last is attained by two points, so nothing better follows from mean, variance and radius. The node's vector is
+// not the mean of its rows but rounded, and learned: how far off it is, δ, is stored and allowed for.
+
+/// What is certain about one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bounds {
+    /// What takes the node's score to `log₂ n + x̄`.
+    pub centre: Log2,
+    /// δ: the distance of the node's vector from the mean of the rows.
+    pub offset: f32,
+    /// R.
+    pub radius: f32,
+    /// λ.
+    pub variance: f32,
+}
+
+/// Rounding of scores, norms and these few float operations, in nats: far below anything that matters.
+const SLACK: f32 = 1e-4;
+
+impl Bounds {
+    /// Words of sixteen bits that a node takes up.
+    pub(crate) const FIELDS: usize = 5;
+
+    /// Reads a node's numbers: each float is the upper half of its bits.
+    pub(crate) fn from_words([low, high, offset, radius, variance]: [u16; Self::FIELDS]) -> Self {
+        let wide = |half: u16| f32::from_bits(u32::from(half) << 16);
+        Self {
+            centre: Log2::from_bits((u32::from(high) << 16 | u32::from(low)) as i32),
+            offset: wide(offset),
+            radius: wide(radius),
+            variance: wide(variance),
+        }
+    }
+
+    /// The numbers as stored; floats are rounded up, which only widens the bounds.
+    #[cfg(feature = "std")]
+    pub(crate) fn to_words(self) -> [u16; Self::FIELDS] {
+        let up = |x: f32| (x.to_bits() >> 16) as u16 + u16::from(x.to_bits() & 0xffff != 0);
+        let centre = self.centre.to_bits() as u32;
+        [centre as u16, (centre >> 16) as u16, up(self.offset), up(self.radius), up(self.variance)]
+    }
+
+    pub(crate) fn is_sound(&self) -> bool {
+        let natural = |x: f32| x.is_finite() && x >= 0.0;
+        natural(self.offset) && natural(self.radius) && natural(self.variance)
+    }
+
+    /// ln of what Σ exp over the node's `rows` is at least and at most, given the node's score.
+    pub(crate) fn log_mass(&self, score: Log2, query: &Query) -> (f32, f32) {
+        let (centre, slack) = self.mean(score, query);
+        (centre - slack, centre + slack + self.bennett(query))
+    }
+
+    /// What no score of the node is above, given the node's score and its number of rows.
+    pub(crate) fn best(&self, score: Log2, rows: usize, query: &Query) -> f32 {
+        let (centre, slack) = self.mean(score, query);
+        centre - float::ln(rows.max(1) as f32) + slack + self.radius * reach(query)
+    }
+
+    /// ln n + x̄, and how far off that may be.
+    fn mean(&self, score: Log2, query: &Query) -> (f32, f32) {
+        let centre = score.saturating_add(self.centre).to_nats();
+        let rounding = SLACK + centre.abs() * 1e-6;
+        (centre, self.offset * query.norm() * (1.0 + 1e-5) + rounding)
+    }
+
+    fn bennett(&self, query: &Query) -> f32 {
+        let reach = reach(query);
+        let (b, s2) = (self.radius * reach, self.variance * reach * reach);
+        if b <= 0.0 || s2 <= 0.0 {
+            return 0.0;
+        }
+        // In logarithms: b may be hundreds of nats.
+        let whole = b * b + s2;
+        let low = float::ln(b * b / whole) - s2 / b;
+        let high = float::ln(s2 / whole) + b;
+        let (least, most) = if low < high { (low, high) } else { (high, low) };
+        (most + float::ln(1.0 + float::exp(least - most))).max(0.0)
+    }
+}
+
+/// ‖(q, 1)‖, rounded up.
+fn reach(query: &Query) -> f32 {
+    float::sqrt(query.norm() * query.norm() + 1.0) * (1.0 + 1e-5)
+}
+
+#[cfg(test)]
+mod descent_tests {
+    use super::*;
+
+    fn inner(children: usize) -> Span {
+        Span { children, ..Span::default() }
+    }
+
+    fn leaf(rows: usize) -> Span {
+        Span { rows, ..Span::default() }
+    }
+
+    #[test]
+    fn a_way_down_takes_the_largest_family_of_each_level_and_a_leaf() {
+        let flat = Descent::worst([leaf(3), leaf(9), leaf(4)].into_iter(), 3);
+        assert_eq!(flat, Descent { cost: 9, nodes: 0, families: 0, leaf: 9 });
+        // Two levels of families below the top, and a large leaf beside them.
+        let spans = [leaf(20), inner(2), inner(3), leaf(5), inner(4), leaf(1), leaf(1), leaf(8)];
+        let lowest = [leaf(2), leaf(2), leaf(7), leaf(2)];
+        let deep = Descent::worst(spans.into_iter().chain(lowest), 3);
+        assert_eq!(deep, Descent { cost: 20, nodes: 7, families: 2, leaf: 20 });
+        let deep = Descent::worst(spans.into_iter().skip(1).chain(lowest), 2);
+        assert_eq!(deep, Descent { cost: 14, nodes: 7, families: 2, leaf: 8 });
+    }
 }
