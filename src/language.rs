@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
         Ok(Self { positions, width, weights, map })
     }
 
-    /// The words of a context.
+    /// Returns the words of a context.
     ///
     /// ```
     /// # let bytes = zhat::doc_file("models/next_word.context");
@@ -107,7 +107,7 @@ impl<'a> Context<'a> {
         self.positions
     }
 
-    /// The length of the sums, the `WIDTH` of [`Context::query`].
+    /// Returns the length of the sums, the `WIDTH` of [`Context::query`].
     ///
     /// ```
     /// # let bytes = zhat::doc_file("models/next_word.context");
@@ -120,8 +120,8 @@ impl<'a> Context<'a> {
         self.width
     }
 
-    /// The last words of a text, between white space, as classes: the oldest first, [`END`] where the text has fewer, and
-    /// [`UNKNOWN`] for a word that has no name. `N` is [`Context::positions`].
+    /// Finds the last words of a text, between white space, as classes: the oldest first, [`END`] where the text has
+    /// fewer, and [`UNKNOWN`] for a word that has no name. `N` is [`Context::positions`].
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -144,7 +144,7 @@ impl<'a> Context<'a> {
         Ok(context)
     }
 
-    /// The query of a context: classes of `model`, the oldest word first.
+    /// Computes the query of a context: classes of `model`, the oldest word first.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -190,7 +190,7 @@ impl<'a> Context<'a> {
         Ok(query)
     }
 
-    /// The file for these weights and this map.
+    /// Writes the file for these weights and this map.
     ///
     /// ```
     /// use zhat::language::Context;

@@ -6,10 +6,10 @@
 //! children are offered by their predictions, and so down to a leaf, whose rows are scored and drawn exactly.
 //!
 //! So the near field has the right odds within itself, and near and far as a whole those of the predictions: a scored
-//! class comes with exp(u)/Ẑ where exp(u)/Z would be right, which is off by the error of Ẑ and no more. A far class comes
-//! with what its nodes were predicted at. Exact where everything was opened. Costs the budget: an eighth of it, but no more
-//! than 64 row-equivalents, is kept for the way down; where that does not reach, the last step is a uniform draw among the
-//! node's rows.
+//! class comes with exp(u)/Ẑ where exp(u)/Z would be right, which is off by the error of Ẑ and no more. A far class
+//! comes with what its nodes were predicted at. Exact where everything was opened. Costs the budget: an eighth of it,
+//! but no more than 64 row-equivalents, is kept for the way down; where that does not reach, the last step is a uniform
+//! draw among the node's rows.
 
 use rand_core::Rng;
 
@@ -22,7 +22,8 @@ use crate::rows::Query;
 use crate::search::{Buffers, Offer, SearchResult, Work, best_first};
 use crate::tree::{Span, Tree};
 
-/// Row-equivalents that are kept for the way from an unopened node to a row, of a budget of `cap`: at least the row.
+/// Returns the row-equivalents of a budget of `cap` that are kept for the way from an unopened node to a row: at least
+/// the row.
 fn kept_for_descent(cap: u32) -> u32 {
     (cap / 8).clamp(1, 64)
 }
@@ -139,7 +140,7 @@ pub(crate) fn draw_exact(model: &Model<'_>, query: &Query, rng: &mut impl Rng) -
     Ok(Drawn { class: model.class_of_row(row) as u32, score, p: reservoir.sum.share(score), work })
 }
 
-/// The part of a node's mass that its unscored rows have; `None` if there are none.
+/// Returns the part of a node's mass that its unscored rows have; `None` if there are none.
 fn unseen_mass(found: &SearchResult<'_>, span: &Span, mass: Log2) -> Option<Log2> {
     match span.rows.saturating_sub(found.seen.count(span.first_row, span.rows)) {
         0 => None,

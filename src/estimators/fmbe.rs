@@ -7,11 +7,11 @@
 //! ```
 //!
 //! with λ̃ computed by the builder (section 15 of the file). Nothing of a row is read, and the cost does not depend on
-//! N. Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.3, with the features of Kar and Karnick, "Random
-//! Feature Maps for Dot Product Kernels" (2012): φ_j(x) = √(a_M·p^(M+1))·Π_{r≤M} ω_r·x with a_M = 1/M!, p = 2 and M drawn with
-//! probability p^−(M+1). The Maclaurin kind is the paper's. It departs from it in the factor 1/P, without which the mean would be
-//! P·Z (the paper leaves it out), and in the biases, which the paper's rows do not have. The random vectors come from the seed
-//! each time and are not stored.
+//! N. Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.3, with the features of Kar and
+//! Karnick, "Random Feature Maps for Dot Product Kernels" (2012): φ_j(x) = √(a_M·p^(M+1))·Π_{r≤M} ω_r·x with a_M =
+//! 1/M!, p = 2 and M drawn with probability p^−(M+1). The Maclaurin kind is the paper's. It departs from it in the
+//! factor 1/P, without which the mean would be P·Z (the paper leaves it out), and in the biases, which the paper's rows
+//! do not have. The random vectors come from the seed each time and are not stored.
 //!
 //! | kind | φ(x) | sign | cost in rows |
 //! |---|---|---|---|
@@ -24,8 +24,8 @@
 //! below (Jensen). The Maclaurin kind can sum up to less than nothing: then the estimate is empty, ln Ẑ = −∞.
 //!
 //! The variance of all three grows exponentially with ‖v‖·‖q‖, and real output layers are far beyond what they can do.
-//! Mean (median) of |Ẑ−Z|/Z on a synthetic layer of small norms, ‖v‖·‖q‖ about 0.6, on a language model's (1.4·7.9) and on an
-//! OCR recogniser's (1.4·35):
+//! Mean (median) of |Ẑ−Z|/Z on a synthetic layer of small norms, ‖v‖·‖q‖ about 0.6, on a language model's (1.4·7.9) and
+//! on an OCR recogniser's (1.4·35):
 //!
 //! | kind | P | small norms | language model | OCR |
 //! |---|---|---|---|---|
@@ -49,21 +49,23 @@ use crate::model::{Fmbe, FmbeKind, Model, Section};
 use crate::rows::Query;
 use crate::search::Work;
 
-/// FMBE: Z from the table of random features in the model file.
+/// Estimates Z by FMBE: from the table of random features in the model file.
 ///
 /// ```text
 /// Z = Σ_i exp(b_i)·exp(v_i·q) ≈ Σ_j λ̃_j·φ_j(q)        λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i)
 /// ```
 ///
-/// *Source:* Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the features of Kar and Karnick, "Random
-/// Feature Maps for Dot Product Kernels" (2012); [`FmbeKind`] lists the variants. The Maclaurin kind is the paper's, but for the factor
-/// 1/P, without which the mean would be P·Z, and the biases, which the paper's rows do not have. `zhat::host::with_fmbe` computes λ̃.
+/// *Source:* Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the features of Kar and Karnick,
+/// "Random Feature Maps for Dot Product Kernels" (2012); [`FmbeKind`] lists the variants. The Maclaurin kind is the
+/// paper's, but for the factor 1/P, without which the mean would be P·Z, and the biases, which the paper's rows do not
+/// have. `zhat::host::with_fmbe` computes λ̃.
 ///
-/// *Costs* about one dot product with a generated vector of signs for each of the P features, whatever N is. Nothing of a row is
-/// read.
+/// *Costs* about one dot product with a generated vector of signs for each of the P features, whatever N is. Nothing of
+/// a row is read.
 ///
 /// *Use it* to compare, or on layers that were trained to keep their norms small: the variance grows exponentially with
-/// ‖v‖·‖q‖, and for real output layers the estimate is of no use. Where features add up to less than nothing it is empty.
+/// ‖v‖·‖q‖, and for real output layers the estimate is of no use. Where features add up to less than nothing it is
+/// empty.
 ///
 /// ```
 /// # let bytes = zhat::doc_file("tests/data/centred.zhat");
@@ -114,7 +116,7 @@ impl Signed {
     }
 }
 
-/// Σ λ̃_j·Π ω·q, each term times 2^`factor`, and how many dot products that took.
+/// Sums λ̃_j·Π ω·q, each term times 2^`factor`; also returns how many dot products that took.
 fn maclaurin(table: &Fmbe<'_>, query: &Query, factor: Log2) -> (Signed, u32) {
     // A sum of the query's columns is ω·q·log₂e·2^exponent: what takes its logarithm to that of ω·q.
     let unit = Log2::from_bits(-(query.exponent() << Log2::FRACTION_BITS)).saturating_add(LOG2_OF_LN_2);
@@ -179,8 +181,8 @@ fn positive(table: &Fmbe<'_>, query: &Query) -> (Signed, u32) {
 
 // The random vectors of the features, generated from seed and number each time: the same on host and device.
 
-/// A generator for one feature: the states of neighbouring features are far apart (SplitMix64's mixing), their streams
-/// are different.
+/// Returns a generator for one feature: the states of neighbouring features are far apart (SplitMix64's mixing), their
+/// streams are different.
 fn generator(seed: u64, feature: u32) -> Pcg32 {
     let mut state = seed.wrapping_add(u64::from(feature).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -196,7 +198,7 @@ impl Signs {
         Self(generator(seed, feature))
     }
 
-    /// The dot product of the next vector with these columns.
+    /// Computes the dot product of the next vector with these columns.
     pub fn dot(&mut self, columns: impl Iterator<Item = i32>) -> i64 {
         let mut sum = 0;
         self.each(columns, |value, negative| sum += i64::from(if negative { -value } else { value }));
@@ -226,7 +228,7 @@ impl Gaussians {
         Self(generator(seed, feature))
     }
 
-    /// Two numbers (Box and Muller).
+    /// Draws two numbers (Box and Muller).
     fn pair(&mut self) -> [i16; 2] {
         const STEP: f32 = 1.0 / (1u32 << 24) as f32;
         // In (0, 1]: the logarithm is finite, and the radius at most 5.8.
@@ -236,7 +238,7 @@ impl Gaussians {
         [libm::cosf(angle), libm::sinf(angle)].map(|unit| float::round(unit * scale) as i16)
     }
 
-    /// The dot product with these columns, in units of 2⁻⁸.
+    /// Computes the dot product with these columns, in units of 2⁻⁸.
     pub fn dot(&mut self, columns: impl Iterator<Item = i32>) -> i64 {
         let mut sum = 0;
         self.each(columns, |value, normal| sum += i64::from(value) * i64::from(normal));

@@ -39,7 +39,7 @@ impl<'a> Head<'a> {
         Self { candidates, rows, work }
     }
 
-    /// A head of no rows.
+    /// Creates a head of no rows.
     ///
     /// ```
     /// assert!(zhat::estimators::Head::empty().candidates().is_empty());
@@ -48,7 +48,7 @@ impl<'a> Head<'a> {
         Self { candidates: &[], rows: &[], work: Work { rows: 0, nodes: 0, bytes: 0 } }
     }
 
-    /// The classes and their scores, best first.
+    /// Returns the classes and their scores, best first.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -66,7 +66,7 @@ impl<'a> Head<'a> {
         self.candidates
     }
 
-    /// What it cost to find them.
+    /// Returns the work that finding them took.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -84,12 +84,12 @@ impl<'a> Head<'a> {
         self.work
     }
 
-    /// Which rows are no part of the tail, in ascending order: those of the head.
+    /// Returns the rows that are no part of the tail, in ascending order: those of the head.
     pub(super) fn rows(&self) -> &'a [u32] {
         self.rows
     }
 
-    /// Σ exp over the head.
+    /// Sums exp over the head.
     pub(super) fn sum(&self) -> LogSum {
         let mut sum = LogSum::new();
         self.candidates.iter().for_each(|candidate| sum.add(candidate.score));
@@ -116,7 +116,7 @@ pub struct HeadBuffer<const K: usize> {
 }
 
 impl<const K: usize> HeadBuffer<K> {
-    /// Empty; each retrieval starts by clearing it.
+    /// Creates empty memory; each retrieval starts by clearing it.
     ///
     /// ```
     /// let mut buffer = zhat::estimators::HeadBuffer::<10>::new();
@@ -132,7 +132,7 @@ impl<const K: usize> Default for HeadBuffer<K> {
     }
 }
 
-/// The best `K` rows that a search within the budget finds; fewer if it scores fewer.
+/// Finds the best `K` rows that a search within the budget scores; fewer if it scores fewer.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -149,8 +149,8 @@ impl<const K: usize> Default for HeadBuffer<K> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the
-/// cap is not enough for a class, and [`Error::ScratchWords`] if the memory is not.
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if
+/// the cap is not enough for a class, and [`Error::ScratchWords`] if the memory is not.
 pub fn retrieve<'h, const K: usize>(
     model: &Model<'_>,
     query: &Query,
@@ -162,7 +162,7 @@ pub fn retrieve<'h, const K: usize>(
     retrieve_into(model, query, budget, scratch, candidates, rows)
 }
 
-/// [`retrieve`] for a head of any size.
+/// Retrieves a head of any size, as [`retrieve`] does.
 pub(crate) fn retrieve_into<'h>(
     model: &Model<'_>,
     query: &Query,
@@ -184,11 +184,11 @@ pub(crate) fn retrieve_into<'h>(
 
 // The best rows of a search for a large head: a heap with the worst of them on top.
 //
-// A list in order, as the few best classes of an answer are kept in, moves half of itself for every row that gets in. With a
-// head of 100 rows that took more time than the rows themselves; a heap moves at most log₂ k of them.
+// A list in order, as the few best classes of an answer are kept in, moves half of itself for every row that gets in.
+// With a head of 100 rows that took more time than the rows themselves; a heap moves at most log₂ k of them.
 
-/// As many of the best candidates as a list has room for; in order only once it is [`finished`](Self::finish). Until then
-/// each has its row in the place of its class.
+/// As many of the best candidates as a list has room for; in order only once it is [`finished`](Self::finish). Until
+/// then each has its row in the place of its class.
 pub(super) struct BestHeap<'a> {
     model: &'a Model<'a>,
     list: &'a mut VecView<Candidate>,
@@ -231,7 +231,7 @@ impl<'a> BestHeap<'a> {
     }
 }
 
-/// [`Candidate::is_before`] of candidates with their rows in the place of their classes.
+/// Compares candidates as [`Candidate::is_before`] does, with their rows in the place of their classes.
 #[inline]
 fn is_before(model: &Model<'_>, a: &Candidate, b: &Candidate) -> bool {
     if a.score == b.score {

@@ -1,8 +1,8 @@
 //! MINCE: Z as the one parameter of a noise-contrastive classifier.
 //!
-//! Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.2. The k rows of the head are taken as draws
-//! from exp(u)/Z, l rows drawn uniformly from the N − k others as noise, and Z is what tells the two apart best (Gutmann and
-//! Hyvärinen, 2010):
+//! Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.2. The k rows of the head are taken as
+//! draws from exp(u)/Z, l rows drawn uniformly from the N − k others as noise, and Z is what tells the two apart best
+//! (Gutmann and Hyvärinen, 2010):
 //!
 //! ```text
 //!                      exp(u_i)/Z                                ν
@@ -13,22 +13,23 @@
 //! ```
 //!
 //! over the head (i) and the noise (j). With x = ln Z and the logistic function s, the derivative of −J by x is
-//! Σ_i s(x − ln a_i) − Σ_j s(ln b_j − x). The first sum grows with x and the second one falls, so −J is convex in ln Z and
-//! there is exactly one zero. `solve` finds it by Halley's method, which takes the third derivative of J, as the paper's does.
-//! It departs from the paper in one thing: the equation is solved for ln Z and as a quotient of the two sums, so that no
-//! score is too large for it; the zero is the same.
+//! Σ_i s(x − ln a_i) − Σ_j s(ln b_j − x). The first sum grows with x and the second one falls, so −J is convex in ln Z
+//! and there is exactly one zero. `solve` finds it by Halley's method, which takes the third derivative of J, as the
+//! paper's does. It departs from the paper in one thing: the equation is solved for ln Z and as a quotient of the two
+//! sums, so that no score is too large for it; the zero is the same.
 //!
-//! The head is not a sample of the classes but the best of them, so MINCE is biased whatever k and l. With equal rows, where any
-//! head is a sample, it finds Z·(N−k)/N: the noise does not know of the head. And because no noise is above any data, the
-//! arithmetic mean bounds both sums, and
+//! The head is not a sample of the classes but the best of them, so MINCE is biased whatever k and l. With equal rows,
+//! where any head is a sample, it finds Z·(N−k)/N: the noise does not know of the head. And because no noise is above
+//! any data, the arithmetic mean bounds both sums, and
 //!
 //! ```text
 //! Ẑ ≤ Z·(N−k)/k
 //! ```
 //!
-//! whatever the scores: at N = 100 000 and k = 1000 it is never off by more than 9 800 %. (The paper's Table 1 has 96 285 and
-//! 12 413 % there: those are not from its objective.) It is here to compare; what it has is that one missed row of many changes
-//! it little. Costs the retrieval, l rows, and about five passes over k + l exponentials; N bits and l scores of memory.
+//! whatever the scores: at N = 100 000 and k = 1000 it is never off by more than 9 800 %. (The paper's Table 1 has 96
+//! 285 and 12 413 % there: those are not from its objective.) It is here to compare; what it has is that one missed row
+//! of many changes it little. Costs the retrieval, l rows, and about five passes over k + l exponentials; N bits and l
+//! scores of memory.
 
 use rand_core::Rng;
 
@@ -38,22 +39,22 @@ use crate::math::{Log2, LogSum, float};
 use crate::model::Model;
 use crate::rows::Query;
 
-/// Z from a head as data and `samples` of the other rows, drawn without replacement, as noise.
+/// Estimates Z from a head as data and `samples` of the other rows, drawn without replacement, as noise.
 ///
-/// Rastogi and Van Durme, "Sublinear Partition Estimation" (2015): Z is the one parameter of a classifier that tells the k rows
-/// of the head, as draws from exp(u)/Z, from l rows of uniform noise, and minimises
+/// Rastogi and Van Durme, "Sublinear Partition Estimation" (2015): Z is the one parameter of a classifier that tells
+/// the k rows of the head, as draws from exp(u)/Z, from l rows of uniform noise, and minimises
 ///
 /// ```text
 /// −J(Z) = Σ_i ln(Z/a_i + 1) + Σ_j ln(b_j/Z + 1)        a_i of the head and b_j of the noise in proportion to exp(u)
 /// ```
 ///
-/// *Costs* the retrieval, l rows, and about five passes over k + l exponentials; N bits and l scores of memory; for instructions
-/// see the table of [`estimators`](super). *Use it* to compare: the head is not a sample of the classes but the best of them, so
-/// that the estimate is biased whatever k and l.
+/// *Costs* the retrieval, l rows, and about five passes over k + l exponentials; N bits and l scores of memory; for
+/// instructions see the table of [`estimators`](super). *Use it* to compare: the head is not a sample of the classes
+/// but the best of them, so that the estimate is biased whatever k and l.
 ///
-/// `marks` has [`seen_words`](crate::seen_words) words for the model's classes and `noise` room for `samples` scores, or
-/// for all other rows if that is less. Without noise nothing limits Z from above, without a head nothing from below: then
-/// the answer is that of [`nmimps`](super::nmimps) or [`uniform`](super::uniform).
+/// `marks` has [`seen_words`](crate::seen_words) words for the model's classes and `noise` room for `samples` scores,
+/// or for all other rows if that is less. Without noise nothing limits Z from above, without a head nothing from below:
+/// then the answer is that of [`nmimps`](super::nmimps) or [`uniform`](super::uniform).
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -71,8 +72,8 @@ use crate::rows::Query;
 /// ```
 ///
 /// # Errors
-/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::MarkWords`] or [`Error::NoiseScores`] if `marks` or
-/// `noise` is too short.
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::MarkWords`] or [`Error::NoiseScores`] if `marks`
+/// or `noise` is too short.
 pub fn mince(
     model: &Model<'_>,
     query: &Query,
@@ -85,7 +86,7 @@ pub fn mince(
     with_step(model, query, samples, head, rng, marks, noise, Difference::halley_step)
 }
 
-/// [`mince`] by Newton's method, to see what Halley's is worth.
+/// Solves [`mince`] by Newton's method, to show how much Halley's saves.
 #[doc(hidden)]
 pub fn mince_by_newton(
     model: &Model<'_>,
@@ -138,7 +139,7 @@ fn with_step(
     Ok(Estimate { z, work, standard_error: None, iterations: root.iterations })
 }
 
-// The zero of G(x) − H(x), G(x) = Σ s(x − aᵢ), H(x) = Σ s(bⱼ − x), with s the logistic function.
+// The solver finds the zero of G(x) − H(x), G(x) = Σ s(x − aᵢ), H(x) = Σ s(bⱼ − x), with s the logistic function.
 //
 // Solved as h(x) = ln G(x) − ln H(x) = 0, which has the same zero and none of the difficulties: where all data lies
 // above all noise by hundreds of nats, both sums and their difference are far below what a float can hold, but h is a
@@ -148,8 +149,8 @@ fn with_step(
 // A step is Halley's, x − 2hh′/(2h′² − hh″), if it stays inside the bracket, and the bracket's middle otherwise, or
 // where [`PATIENCE`] steps have not halved the bracket. The bracket is kept in fixed point, 34 bits at most, so
 // [`MAX_ITERATIONS`] are enough for any scores. Halley's step has order three; with 100 rows of data and of noise
-// it takes 4.0 steps, where Newton's takes 5.0, and MINCE as a whole 58 344 instructions on a Cortex-M4F, where Newton's step
-// makes it 66 146 (`cargo device estimators`, a head of 20 rows and 40 of noise).
+// it takes 4.0 steps, where Newton's takes 5.0, and MINCE as a whole 58 344 instructions on a Cortex-M4F, where
+// Newton's step makes it 66 146 (`cargo device estimators`, a head of 20 rows and 40 of noise).
 
 /// Steps that may pass before the bracket has to be halved: Halley's method often comes from one side only.
 const PATIENCE: u32 = 6;
@@ -163,7 +164,7 @@ pub(super) struct Root {
     pub iterations: u32,
 }
 
-/// Data and noise are not empty.
+/// Finds the zero; neither data nor noise may be empty.
 pub(super) fn solve(
     data: impl ExactSizeIterator<Item = Log2> + Clone,
     noise: impl ExactSizeIterator<Item = Log2> + Clone,
@@ -227,7 +228,7 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// In units of the last place.
+    /// Returns the step in units of the last place.
     #[inline]
     pub fn halley_step(&self) -> i64 {
         let Self { value, slope, curve } = *self;
@@ -235,14 +236,14 @@ impl Difference {
         units(if below > 0.0 { -2.0 * value * slope / below } else { -value / slope })
     }
 
-    /// The same without the last derivative.
+    /// Returns Newton's step, which does without the last derivative.
     #[inline]
     pub fn newton_step(&self) -> i64 {
         units(-self.value / self.slope)
     }
 }
 
-/// Zero slopes (sums that no longer change) leave it to the bracket.
+/// Converts a step; zero slopes (sums that no longer change) leave it to the bracket.
 fn units(step: f32) -> i64 {
     if step.is_finite() { i64::from(Log2::from_nats(step).to_bits()) } else { i64::MAX / 4 }
 }
@@ -274,8 +275,8 @@ struct Logistic {
 }
 
 impl Logistic {
-    /// The largest t, if negative, is taken out of all terms: the sum is then at least a half, and nothing underflows
-    /// that would be seen in it.
+    /// Sums the logistic function and its derivatives. The largest t, if negative, is taken out of all terms: the sum
+    /// is then at least a half, and nothing underflows that would be seen in it.
     #[inline]
     fn sum(arguments: impl Iterator<Item = i64> + Clone) -> Self {
         let scale = arguments.clone().max().unwrap_or(0).min(0);
@@ -296,7 +297,7 @@ impl Logistic {
     }
 }
 
-/// 2^(bits·2⁻¹⁸).
+/// Computes 2^(bits·2⁻¹⁸).
 fn power(bits: i64) -> f32 {
     Log2::from_bits(bits.clamp(i32::MIN.into(), i32::MAX.into()) as i32).exp2()
 }
@@ -316,7 +317,7 @@ mod solve_tests {
         run_with(data, noise, Difference::halley_step)
     }
 
-    /// ln G(x) − ln H(x) in f64, with the scores as they were rounded.
+    /// Computes ln G(x) − ln H(x) in f64, with the scores as they were rounded.
     fn stationarity(x: f64, data: &[f32], noise: &[f32]) -> f64 {
         let nats = |&score: &f32| f64::from(Log2::from_nats(score).to_bits()) * std::f64::consts::LN_2 / 262_144.0;
         let log_logistic = |t: f64| if t > 0.0 { -(-t).exp().ln_1p() } else { t - t.exp().ln_1p() };

@@ -16,9 +16,9 @@
 //! | [`moments_with_samples`] | what a search scores | l samples, drawn by the predictions | the budget | 241 307 |
 //! | [`self_normalised`] | nothing | nothing | 0 | 0 |
 //!
-//! Instructions are the mean on a Cortex-M4F (QEMU, `./ci.sh device`) for N = 10 000 rows of 64 columns and, but for `exact`, a work
-//! of 4 % of N, k = l = 40. A head is [`retrieve`]d from the tree, or, to see what an estimator is worth apart from the index, an
-//! `OracleHead`.
+//! Instructions are the mean on a Cortex-M4F (QEMU, `./ci.sh device`) for N = 10 000 rows of 64 columns and, but for
+//! `exact`, a work of 4 % of N, k = l = 40. A head is [`retrieve`]d from the tree, or, to see what an estimator is
+//! worth apart from the index, an `OracleHead`.
 //!
 //! ```
 //! # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -107,12 +107,12 @@ impl Estimate {
         Self { z, work, standard_error: Some(0.0), iterations: 0 }
     }
 
-    /// A sum with nothing known about its error.
+    /// Wraps a sum with nothing known about its error.
     pub(super) fn plain(z: LogSum, work: Work) -> Self {
         Self { z, work, standard_error: None, iterations: 0 }
     }
 
-    /// ln Ẑ; −∞ where nothing was added up.
+    /// Returns ln Ẑ; −∞ where nothing was added up.
     ///
     /// ```
     /// assert_eq!(zhat::estimators::self_normalised().log_z(), 0.0);
@@ -121,7 +121,7 @@ impl Estimate {
         self.z.ln()
     }
 
-    /// The probability of a class with this score.
+    /// Returns the probability of a class with this score.
     ///
     /// ```
     /// use zhat::{Log2, estimators::self_normalised};

@@ -1,9 +1,10 @@
 //! Moments: the rows that the search scored, and every unopened node by its prediction. The default.
 //!
 //! Ẑ = Σ_near 2^s + α·Σ_far 2^L, with L the node's predicted log-mass (see [`tree`](crate::tree)) and α the factor
-//! that the builder fitted. Rows that links reached in a node that was not opened count twice, once in its prediction: on
-//! average α makes up for it. (Taking them off node by node would lower errors by up to 1.5 % of themselves and cost a tenth of
-//! all instructions.) Costs what the budget says, and one exponential for each row scored and each node left.
+//! that the builder fitted. Rows that links reached in a node that was not opened count twice, once in its prediction:
+//! on average α makes up for it. (Taking them off node by node would lower errors by up to 1.5 % of themselves and cost
+//! a tenth of all instructions.) Costs what the budget says, and one exponential for each row scored and each node
+//! left.
 
 use rand_core::Rng;
 
@@ -18,22 +19,23 @@ use crate::tree::{Span, Tree};
 
 pub(crate) use crate::search::SearchResult;
 
-/// Moments, the default: Z from the rows that a search within the budget scores and the predictions of the nodes that it leaves.
+/// Moments, the default: Z from the rows that a search within the budget scores and the predictions of the nodes that
+/// it leaves.
 ///
 /// ```text
 /// Ẑ = Σ_near exp(u) + α·Σ_far exp(L)        L = ln n + m + σ²/2         where σ² ≤ 2 ln n
 ///                                               m + σ·sqrt(2 ln n)      where σ² > 2 ln n
 /// ```
 ///
-/// L is the predicted log-mass of an unopened node, from the first two moments of its n rows' scores, and α a factor that the
-/// builder fits. *Source:* the second-order cumulant expansion of ln Σ exp, and where it freezes in the random energy model
-/// (Derrida, 1981); [`guide::how_it_works`](crate::guide::how_it_works) derives it.
+/// L is the predicted log-mass of an unopened node, from the first two moments of its n rows' scores, and α a factor
+/// that the builder fits. *Source:* the second-order cumulant expansion of ln Σ exp, and where it freezes in the random
+/// energy model (Derrida, 1981); [`guide::how_it_works`](crate::guide::how_it_works) derives it.
 ///
-/// *Costs* the budget, and one exponential for each row scored and each node left: at most `15 000 + N/2 + cap·(1.1·d + 180)`
-/// instructions on a Cortex-M4; see the table of [`estimators`](super).
+/// *Costs* the budget, and one exponential for each row scored and each node left: at most `15 000 + N/2 + cap·(1.1·d +
+/// 180)` instructions on a Cortex-M4; see the table of [`estimators`](super).
 ///
-/// *Use it* wherever there is an index. [`Classifier`](crate::Classifier) gives the same Ẑ with the top classes and an interval;
-/// this is the bare estimate, without a standard error.
+/// *Use it* wherever there is an index. [`Classifier`](crate::Classifier) gives the same Ẑ with the top classes and an
+/// interval; this is the bare estimate, without a standard error.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -47,8 +49,8 @@ pub(crate) use crate::search::SearchResult;
 /// ```
 ///
 /// # Errors
-/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the
-/// cap is not enough for a class, and [`Error::ScratchWords`] if the memory is not.
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if
+/// the cap is not enough for a class, and [`Error::ScratchWords`] if the memory is not.
 pub fn moments(model: &Model<'_>, query: &Query, budget: &Budget, scratch: &mut [u32]) -> Result<Estimate, Error> {
     query.check(model)?;
     let tree = model.tree().ok_or(Error::NoIndex)?;
@@ -63,7 +65,7 @@ pub fn moments(model: &Model<'_>, query: &Query, budget: &Budget, scratch: &mut 
     Ok(if fields.far.is_zero() { Estimate::exact(z, fields.work) } else { Estimate::plain(z, fields.work) })
 }
 
-/// α as the file has it, or one.
+/// Returns α as the file has it, or one.
 pub(super) fn far_factor(model: &Model<'_>) -> Log2 {
     model.settings().map_or(Log2::from_bits(0), |settings| settings.far_factor)
 }
@@ -93,7 +95,7 @@ pub(crate) fn fields(
     NearAndFar { near: found.near, far, work: found.work, frontier_words, overflowed }
 }
 
-/// Σ over the unopened nodes, times a factor.
+/// Sums the predictions of the unopened nodes, times a factor.
 pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2) -> LogSum {
     let mut far = LogSum::new();
     for (first, words) in found.frontier.families() {
@@ -105,7 +107,7 @@ pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2)
 
 // A query of zeros: its scores are the biases, and the file says what they add up to.
 
-/// Z of a query of zeros, which no prediction and no sample has to guess; `None` for any other query.
+/// Returns Z of a query of zeros, which no prediction and no sample has to guess; `None` for any other query.
 #[inline]
 pub(crate) fn z_of_zero_query(query: &Query, settings: &Settings) -> Option<LogSum> {
     if query.norm() > 0.0 {
@@ -120,32 +122,34 @@ pub(crate) fn z_of_zero_query(query: &Query, settings: &Settings) -> Option<LogS
 
 /// Moments + samples: Z from a search and `samples` rows that correct its far field, all within the budget.
 ///
-/// After the search, rows are drawn from the unopened nodes, row i with probability r_i/R, and weighted by what they turn out
-/// to hold:
+/// After the search, rows are drawn from the unopened nodes, row i with probability r_i/R, and weighted by what they
+/// turn out to hold:
 ///
 /// ```text
 /// Ẑ = Σ_near exp(u) + 1/l · Σ_j exp(u_j) · R/r_j        R = Σ r over the unscored rows
 /// ```
 ///
-/// *Source:* importance sampling (Kahn and Marshall, 1953), unbiased whatever the r are. Rows of a node have the same r. The
-/// variance is least if a node's rows together have ½·ln(n·Σ exp(2u)) (Neyman's allocation), which the node's moments predict as
-/// they do its mass: ln n + m + σ², with a freezing point of its own. That costs nothing and is 5 to 20 % better than drawing in
-/// proportion to the masses, where the scores inside nodes spread.
+/// *Source:* importance sampling (Kahn and Marshall, 1953), unbiased whatever the r are. Rows of a node have the same
+/// r. The variance is least if a node's rows together have ½·ln(n·Σ exp(2u)) (Neyman's allocation), which the node's
+/// moments predict as they do its mass: ln n + m + σ², with a freezing point of its own. That costs nothing and is 5 to
+/// 20 % better than drawing in proportion to the masses, where the scores inside nodes spread.
 ///
-/// The draws are stratified: the j-th one falls into the j-th of l equal parts of R, with the rows laid out in the order of the
-/// frontier and, inside a node, of the file. Each row still has its r/R on average, so the estimate stays unbiased, and the
-/// variance is never above that of independent draws. Rows that links reached are not in R, so none is wasted on them. The r are
-/// whole numbers of at least one, so that a node predicted at nothing can be drawn as well, and the probabilities are exact.
+/// The draws are stratified: the j-th one falls into the j-th of l equal parts of R, with the rows laid out in the
+/// order of the frontier and, inside a node, of the file. Each row still has its r/R on average, so the estimate stays
+/// unbiased, and the variance is never above that of independent draws. Rows that links reached are not in R, so none
+/// is wasted on them. The r are whole numbers of at least one, so that a node predicted at nothing can be drawn as
+/// well, and the probabilities are exact.
 ///
-/// The standard error is that of neighbouring strata's differences, which errs on the safe side on average. But the weights have
-/// a long tail, and a heavy row that was not met is not in the error either: two standard errors hold Z for 80 to 90 % of the
-/// queries of a flat layer, and for half of those of a confident one.
+/// The standard error is that of neighbouring strata's differences, which errs on the safe side on average. But the
+/// weights have a long tail, and a heavy row that was not met is not in the error either: two standard errors hold Z
+/// for 80 to 90 % of the queries of a flat layer, and for half of those of a confident one.
 ///
 /// *Costs* the budget, samples included; for instructions see the table of [`estimators`](super).
 ///
-/// *Use it* where an unbiased Z or an error without calibration is wanted. On the same index and budget (a language model's
-/// 10 000 rows, 4 % of them, a quarter of that as samples) its mean error is 6 %, that of [`mimps`](super::mimps) 13 %, and that
-/// of [`moments`](super::moments()) 2 %: predictions of whole nodes err less than samples of their rows vary.
+/// *Use it* where an unbiased Z or an error without calibration is wanted. On the same index and budget (a language
+/// model's 10 000 rows, 4 % of them, a quarter of that as samples) its mean error is 6 %, that of
+/// [`mimps`](super::mimps) 13 %, and that of [`moments`](super::moments()) 2 %: predictions of whole nodes err less
+/// than samples of their rows vary.
 ///
 /// With no samples it is [`moments`](super::moments()). If no more rows than `samples` are left unscored, they are all
 /// scored and Z is exact.
@@ -164,8 +168,8 @@ pub(crate) fn z_of_zero_query(query: &Query, settings: &Settings) -> Option<LogS
 /// ```
 ///
 /// # Errors
-/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if the
-/// cap is not enough for a class and the samples, and [`Error::ScratchWords`] if the memory is not.
+/// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if
+/// the cap is not enough for a class and the samples, and [`Error::ScratchWords`] if the memory is not.
 pub fn moments_with_samples(
     model: &Model<'_>,
     query: &Query,
@@ -196,7 +200,7 @@ pub fn moments_with_samples(
     Ok(Proposal::new(tree, &found, samples).estimate(model, query, &found, rng))
 }
 
-/// Every row that was not scored.
+/// Scores every row that the search left, so that the sum is exact.
 fn the_rest(model: &Model<'_>, query: &Query, found: &SearchResult<'_>) -> Estimate {
     let mut z = found.near;
     let mut rows = 0;
@@ -234,7 +238,7 @@ impl<'t, 'm> Proposal<'t, 'm> {
         proposal
     }
 
-    /// A node's span, its unscored rows, and the share of each of them.
+    /// Returns a node's span, its unscored rows, and the share of each of them.
     fn node(&self, found: &SearchResult<'_>, unopened: Unopened) -> (Span, u64, u64) {
         let span = self.tree.span(unopened.node);
         let unseen = span.rows.saturating_sub(found.seen.count(span.first_row, span.rows)) as u64;
@@ -281,7 +285,7 @@ impl<'t, 'm> Proposal<'t, 'm> {
     }
 }
 
-/// What the rows of a node should have of the samples, together.
+/// Returns how many of the samples the rows of a node should have, together.
 fn sampling_mass(tree: &Tree<'_>, found: &SearchResult<'_>, unopened: Unopened) -> Log2 {
     let node = unopened.node;
     tree.sampling_mass(node, tree.mass_of(unopened.priority, node), &found.spread)

@@ -109,7 +109,7 @@ impl Oracle {
         Ok(Self { z, best: all, row_bytes: model.rows().row_bytes() })
     }
 
-    /// ln Z, exactly.
+    /// Returns ln Z, exactly.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -123,7 +123,7 @@ impl Oracle {
         self.z.ln()
     }
 
-    /// The best class and its score, where there is a class.
+    /// Returns the best class and its score, where there is a class.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -137,7 +137,7 @@ impl Oracle {
         self.best.first().map(|&(candidate, _)| candidate)
     }
 
-    /// The best `k` rows, but for those that `error` misses; all that were kept if `k` is above that.
+    /// Returns the best `k` rows, but for those that `error` misses; all that were kept if `k` is above that.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -156,7 +156,8 @@ impl Oracle {
         OracleHead { candidates, rows, row_bytes: self.row_bytes }
     }
 
-    /// The same, but what is missed is gone for good: no sample meets it either.
+    /// Returns the head as [`OracleHead::head`] does, but the missed rows are gone for good: no sample meets them
+    /// either.
     pub fn head_without_missed(&self, k: usize, error: RetrievalError) -> OracleHead {
         let mut head = self.head(k, error);
         let missed = self.best.iter().enumerate().filter(|&(rank, _)| error.misses(rank));
@@ -187,7 +188,7 @@ pub struct OracleHead {
 }
 
 impl OracleHead {
-    /// The best `k` rows, but for those that `error` misses; all that there are if `k` is above that.
+    /// Returns the best `k` rows, but for those that `error` misses; all that there are if `k` is above that.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -206,7 +207,7 @@ impl OracleHead {
         Ok(Oracle::new(model, query, k)?.head(k, error))
     }
 
-    /// As the estimators take it.
+    /// Returns the head as the estimators take it.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();

@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::rows::Query;
 use crate::search::Work;
 
-/// Uniform: Z from `samples` rows drawn without replacement; exact from N on, empty with none.
+/// Estimates Z from `samples` rows drawn without replacement (Uniform); exact from N on, empty with none.
 ///
 /// ```text
 /// Ẑ = N/l · Σ_j exp(u_j)        over l rows drawn without replacement
@@ -17,14 +17,14 @@ use crate::search::Work;
 ///
 /// *Source:* the baseline of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015): its MIMPS with k = 0. The
 /// paper does not say whether a row may be drawn twice; here it may not. Unbiased; its standard error is
-/// s/(x̄·√l)·√(1 − l/N) with s the sample's standard deviation and x̄ its mean: the last factor is the finite-population
-/// correction.
+/// s/(x̄·√l)·√(1 − l/N) with s the sample's standard deviation and x̄ its mean: the last factor is the
+/// finite-population correction.
 ///
-/// *Costs* l rows and N bits of memory, so that no row is drawn twice and l = N is exact; for instructions see the table of
-/// [`estimators`](super).
+/// *Costs* l rows and N bits of memory, so that no row is drawn twice and l = N is exact; for instructions see the
+/// table of [`estimators`](super).
 ///
-/// *Use it* to see what an index is worth. Where a few classes hold most of Z, a sample nearly always misses them, and with
-/// them both Z and its error.
+/// *Use it* to see what an index is worth. Where a few classes hold most of Z, a sample nearly always misses them, and
+/// with them both Z and its error.
 ///
 /// `marks` has [`seen_words`](crate::seen_words) words for the model's classes.
 ///
@@ -58,14 +58,16 @@ pub fn uniform(
 
 // NMIMPS: the head and nothing else.
 
-/// NMIMPS: Z as if there were no rows outside the head; exact for a head of all rows, empty for an empty one.
+/// Estimates Z as if there were no rows outside the head (NMIMPS); exact for a head of all rows, empty for an empty
+/// one.
 ///
 /// ```text
 /// Ẑ = Σ_{i ∈ S_k(q)} exp(u_i)
 /// ```
 ///
 /// *Source:* "naive" MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section
-/// 4.1, as it is there; the rows are those that the index finds, not always the true best. Never above Z, and short of it by the whole tail.
+/// 4.1, as it is there; the rows are those that the index finds, not always the true best. Never above Z, and short of
+/// it by the whole tail.
 ///
 /// *Costs* the retrieval of the head; for instructions see the table of [`estimators`](super).
 ///
@@ -89,20 +91,22 @@ pub fn nmimps(model: &Model<'_>, head: &Head<'_>) -> Estimate {
 
 // MIMPS: the head exactly, the rest by uniform samples.
 
-/// MIMPS: Z from a head, exactly, and `samples` rows outside it.
+/// Estimates Z from a head, exactly, and `samples` rows outside it (MIMPS).
 ///
 /// ```text
 /// Ẑ = Σ_{i ∈ S_k(q)} exp(u_i) + (N−k)/l · Σ_j exp(u_j)        over l rows outside S_k, drawn without replacement
 /// ```
 ///
-/// *Source:* MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.1, their best
-/// estimator. It departs from the paper in nothing but that no row is drawn twice; the standard error is an addition. Given the head it is unbiased, whatever rows the index put there: a bad head raises the variance only. The standard error is that
-/// of the samples, with the finite-population correction, times the tail's share of Ẑ. Exact when k = N, and when l ≥ N − k.
+/// *Source:* MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.1, their
+/// best estimator. It departs from the paper in nothing but that no row is drawn twice; the standard error is an
+/// addition. Given the head it is unbiased, whatever rows the index put there: a bad head raises the variance only. The
+/// standard error is that of the samples, with the finite-population correction, times the tail's share of Ẑ. Exact
+/// when k = N, and when l ≥ N − k.
 ///
 /// *Costs* the retrieval and l rows, and N bits of memory; for instructions see the table of [`estimators`](super).
 ///
-/// *Use it* where there is an index but no far field to trust, or to compare with the paper. A top row that the index missed is
-/// in no sample either, mostly, and the standard error does not see it.
+/// *Use it* where there is an index but no far field to trust, or to compare with the paper. A top row that the index
+/// missed is in no sample either, mostly, and the standard error does not see it.
 ///
 /// `marks` has [`seen_words`](crate::seen_words) words for the model's classes; it may be the memory of the search that
 /// found the head. With no samples it is [`nmimps`](super::nmimps), with an empty head [`uniform`](super::uniform).
@@ -141,10 +145,10 @@ pub fn mimps(
 
 // Z = 1: what a layer that was trained to normalise itself is taken to have.
 
-/// Self-normalised: Ẑ = 1, whatever the query.
+/// Takes Ẑ = 1, whatever the query, as for a layer that was trained to normalise itself.
 ///
-/// *Source:* Devlin et al., "Fast and Robust Neural Network Joint Models" (2014); noise-contrastive training has the same effect
-/// (Mnih and Teh, 2012).
+/// *Source:* Devlin et al., "Fast and Robust Neural Network Joint Models" (2014); noise-contrastive training has the
+/// same effect (Mnih and Teh, 2012).
 ///
 /// *Costs* nothing.
 ///

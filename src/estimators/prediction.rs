@@ -138,9 +138,9 @@ impl<const K: usize> Prediction<K> {
 
     /// Lower and upper end of the interval around the probability of the class at a place of the list.
     ///
-    /// It holds the probability that the float layer, as it was given to the builder, assigns to that class, for 95 % of the
-    /// queries that are like those of the calibration: rounding and estimate are both allowed for. `None` if the model was
-    /// built with too few queries to tell, if the query is not familiar, or if the list has no such place.
+    /// It holds the probability that the float layer, as it was given to the builder, assigns to that class, for 95 %
+    /// of the queries that are like those of the calibration: rounding and estimate are both allowed for. `None` if the
+    /// model was built with too few queries to tell, if the query is not familiar, or if the list has no such place.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -163,8 +163,8 @@ impl<const K: usize> Prediction<K> {
         Some((p / factor, (p * factor).min(1.0)))
     }
 
-    /// Whether the query is like those that the model was measured with; `None` if it was built with too few to tell. The
-    /// answer to an unfamiliar query may be far off, and has no interval.
+    /// Whether the query is like those that the model was measured with; `None` if it was built with too few to tell.
+    /// The answer to an unfamiliar query may be far off, and has no interval.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -184,8 +184,8 @@ impl<const K: usize> Prediction<K> {
         self.trusted.is_familiar
     }
 
-    /// Whether the energy of the query is above the stored threshold, as that of an input that is none of the classes would
-    /// be; `None` if the model has no threshold.
+    /// Whether the energy of the query is above the stored threshold, as that of an input that is none of the classes
+    /// would be; `None` if the model has no threshold.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;

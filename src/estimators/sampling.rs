@@ -83,7 +83,7 @@ pub(super) fn scores(
     Ok(count)
 }
 
-/// The row at a place in the list of rows that are not skipped.
+/// Returns the row at a place in the list of rows that are not skipped.
 ///
 /// Before the i-th skipped row there are `skipped[i] − i` that are not, which grows with i: a binary search finds how
 /// many are skipped before the place.
@@ -137,7 +137,7 @@ impl Deviation {
         self.add_size(term.saturating_sub(self.unit).exp2());
     }
 
-    /// A sample that is zero.
+    /// Adds a sample that is zero.
     pub fn add_zero(&mut self) {
         self.add_size(0.0);
     }
@@ -153,8 +153,8 @@ impl Deviation {
         self.last = size;
     }
 
-    /// The relative standard error of the mean of samples drawn without replacement from `population`: the last factor
-    /// is the finite-population correction. `None` with fewer than two samples.
+    /// Returns the relative standard error of the mean of samples drawn without replacement from `population`: the last
+    /// factor is the finite-population correction. `None` with fewer than two samples.
     pub fn of_sample(&self, population: u32) -> Option<f32> {
         if self.count >= population {
             return Some(0.0);
@@ -163,8 +163,8 @@ impl Deviation {
         self.relative(self.squares / (self.count as f32 - 1.0) * rest)
     }
 
-    /// The relative standard error of the mean of samples drawn one from each of equal strata, in order. Neighbouring
-    /// strata are taken to have the same mean, which errs on the safe side.
+    /// Returns the relative standard error of the mean of samples drawn one from each of equal strata, in order.
+    /// Neighbouring strata are taken to have the same mean, which errs on the safe side.
     pub fn of_strata(&self) -> Option<f32> {
         self.relative(self.steps / (2.0 * (self.count as f32 - 1.0)))
     }
@@ -180,8 +180,8 @@ impl Deviation {
 
 // Whole numbers from the caller's generator, in a fixed number of steps.
 
-/// A number below `limit` (zero for a limit of zero). Multiply and shift: one number costs one draw, always, and no
-/// outcome is off by more than limit·2⁻⁶⁴.
+/// Draws a number below `limit` (zero for a limit of zero). Multiply and shift: one number costs one draw, always, and
+/// no outcome is off by more than limit·2⁻⁶⁴.
 pub(super) fn below(rng: &mut impl Rng, limit: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(limit)) >> 64) as u64
 }

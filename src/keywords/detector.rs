@@ -1,12 +1,13 @@
 //! When a word begins and ends: energy, with hysteresis, against the noise of the place.
 //!
-//! The noise is the least level of the last 1.6 s: speech has gaps, noise has none (Martin, "Spectral Subtraction Based on
-//! Minimum Statistics", 1994). A sound that goes on is noise after that time. A few additions a frame.
+//! The noise is the least level of the last 1.6 s: speech has gaps, noise has none (Martin, "Spectral Subtraction Based
+//! on Minimum Statistics", 1994). A sound that goes on is noise after that time. A few additions a frame.
 
 /// Frames of which each minimum is kept, and how many minima.
 const BLOCK: u32 = 40;
 const BLOCKS: usize = 4;
-/// What a place is taken for that nothing is known of yet, and the level below which nothing is a word: −60 dB of full scale.
+/// What a place is taken for that nothing is known of yet, and the level below which nothing is a word: −60 dB of full
+/// scale.
 const QUIET_PLACE: f32 = -3.3;
 /// How much of a new level is taken over into the one that minima are of.
 const NEW: f32 = 0.3;
@@ -84,7 +85,7 @@ struct Word {
 }
 
 impl Detector {
-    /// In a place that is taken for quiet.
+    /// Creates a detector for a place that is taken for quiet.
     ///
     /// ```
     /// assert!(zhat::keywords::Detector::new().noise() < -3.0);
@@ -93,7 +94,7 @@ impl Detector {
         Self { smoothed: QUIET_PLACE, minima: [QUIET_PLACE; BLOCKS], frames_of_block: 0, loud_run: 0, word: None }
     }
 
-    /// The level of the noise.
+    /// Returns the level of the noise.
     ///
     /// ```
     /// let mut detector = zhat::keywords::Detector::new();
@@ -104,7 +105,7 @@ impl Detector {
         self.minima.iter().fold(f32::INFINITY, |least, &minimum| least.min(minimum))
     }
 
-    /// How many frames it has been quiet for, within a word.
+    /// Returns how many frames it has been quiet for, within a word.
     ///
     /// ```
     /// let mut detector = zhat::keywords::Detector::new();
@@ -115,7 +116,7 @@ impl Detector {
         self.word.map_or(0, |word| word.quiet_run)
     }
 
-    /// Whether what lasts, or ends with this frame, is loud for long enough to be a word.
+    /// Tells whether a sound that lasts, or ends with this frame, is loud for long enough to be a word.
     ///
     /// ```
     /// let mut detector = zhat::keywords::Detector::new();

@@ -6,8 +6,8 @@
 //!   → GRU → (its state, mean of its inputs so far) → matrix → query
 //! ```
 //!
-//! Weights are int8 and stay in flash; what passes between the blocks is int16, sums are int32; scales, gates and biases are
-//! f32, a few operations for each number. A second takes 4.3 M multiply-accumulates.
+//! Weights are int8 and stay in flash; what passes between the blocks is int16, sums are int32; scales, gates and
+//! biases are f32, a few operations for each number. A second takes 4.3 M multiply-accumulates.
 
 use core::fmt;
 
@@ -81,7 +81,7 @@ pub struct EncoderState {
 }
 
 impl EncoderState {
-    /// Before the first frame of a word.
+    /// Creates the state before the first frame of a word.
     ///
     /// ```
     /// assert!(size_of_val(&zhat::keywords::EncoderState::new()) < 20_000);
@@ -166,7 +166,7 @@ impl EncoderState {
         self.finish(encoder, &step);
     }
 
-    /// The query of the word so far.
+    /// Returns the query of the word so far.
     ///
     /// ```
     /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
@@ -210,7 +210,7 @@ impl EncoderState {
         }
     }
 
-    /// What comes out of the last block: into the mean, and through the GRU.
+    /// Passes the output of the last block on: into the mean, and through the GRU.
     fn finish(&mut self, encoder: &Encoder<'_>, step: &Step) {
         self.steps = self.steps.saturating_add(1);
         let mut input = [0.0; WIDE];
@@ -237,13 +237,13 @@ struct Step {
 }
 
 impl Step {
-    /// The numbers, rectified and rounded.
+    /// Returns the numbers, rectified and rounded.
     fn new(sums: &[f32; WIDE], unit: f32) -> Self {
         let per_unit = 1.0 / unit;
         Self { values: sums.map(|sum| nearest((sum * per_unit).clamp(0.0, f32::from(i16::MAX)))), unit }
     }
 
-    /// Through a block whose past it is already part of, with or without a way around it.
+    /// Runs a block whose past the frame is already part of, with or without a way around it.
     fn through<const S: usize>(&mut self, block: &Block<'_>, past: &[i16], around: bool) {
         let (mut taps, mut sums) = ([0.0; WIDE], [0.0; WIDE]);
         block.depthwise.sums::<S>(past, self.unit, &mut taps);
@@ -285,7 +285,7 @@ impl Depthwise<'_> {
         }
     }
 
-    /// The rectified sum of each channel's past, whose numbers are in steps of `unit`.
+    /// Sums the channels' pasts, rectified; their numbers are in steps of `unit`.
     pub fn sums<const S: usize>(&self, past: &[i16], unit: f32, out: &mut [f32]) {
         let channels = past.as_chunks::<S>().0.iter().zip(self.taps.as_chunks::<TAPS>().0);
         let scales = self.scales.iter().zip(self.biases);
@@ -316,7 +316,7 @@ pub struct Gru<'a> {
 }
 
 impl Gru<'_> {
-    /// One step of `state`.
+    /// Advances `state` by one step.
     pub fn step(&self, input: &[f32], state: &mut [f32]) {
         let size = state.len();
         let (mut of_input, mut of_state) = ([0.0; 3 * HIDDEN], [0.0; 3 * HIDDEN]);
@@ -345,8 +345,9 @@ fn tanh(x: f32) -> f32 {
 
 // A matrix of int8 weights in flash, times a vector.
 //
-// Rows are kept as in a model, and multiplied by its kernels: a vector is rounded to int16 once for all rows. Its step is as
-// small as no dot product overflows with: by Cauchy and Schwarz none is above 256·‖row‖·‖vector‖, in whole numbers.
+// Rows are kept as in a model, and multiplied by its kernels: a vector is rounded to int16 once for all rows. Its step
+// is as small as no dot product overflows with: by Cauchy and Schwarz none is above 256·‖row‖·‖vector‖, in whole
+// numbers.
 
 /// Columns of the widest matrix, the stem's or the embedding's.
 pub const WIDEST: usize = 208;
@@ -377,7 +378,8 @@ struct Rounded([i16; WIDEST]);
 impl<'a> Tensor<'a> {
     pub const EMPTY: Self = Self { columns: 0, scales: &[], biases: &[], pairs: &[], longest: 1.0 };
 
-    /// `pairs` has a row of `columns` weights for each scale; an even number of columns, not above [`WIDEST`].
+    /// Creates a matrix: `pairs` has a row of `columns` weights for each scale; an even number of columns, not above
+    /// [`WIDEST`].
     pub fn new(columns: usize, scales: &'a [f32], biases: &'a [f32], pairs: &'a [i16]) -> Self {
         let square = |weight: i8| u32::from(weight.unsigned_abs()).pow(2);
         let of_row =
@@ -386,7 +388,7 @@ impl<'a> Tensor<'a> {
         Self { columns, scales, biases, pairs, longest: sqrt(longest as f32) }
     }
 
-    /// Each row's dot product with the vector, times its scale, and its bias.
+    /// Computes each row's dot product with the vector, times its scale, plus its bias.
     pub fn times(&self, vector: &[f32], out: &mut [f32]) {
         let mut rounded = Rounded([0; WIDEST]);
         let Some(query) = rounded.0.get_mut(..self.columns) else { return };
@@ -424,7 +426,7 @@ fn round(vector: &[f32], longest: f32, query: &mut [i16]) -> f32 {
     norm / (largest * 256.0)
 }
 
-/// The nearest whole number, halves to the even one, of a number that is not above 2¹⁶.
+/// Rounds a number that is not above 2¹⁶ to the nearest whole one, halves to the even one.
 #[inline]
 pub fn nearest(x: f32) -> i16 {
     // Above 2²³ floats are whole numbers.
@@ -445,7 +447,8 @@ pub fn nearest(x: f32) -> i16 {
 // | 4 · 3 | [`Thresholds`] |
 //
 // A tensor is its rows and columns (u32 each), a scale and then a bias for each row (f32), and its weights, row by row:
-// the taps of a depthwise convolution as int8, all others two in one 16-bit number, as in a model. Padding to a word follows.
+// the taps of a depthwise convolution as int8, all others two in one 16-bit number, as in a model. Padding to a word
+// follows.
 
 const MAGIC: [u8; 4] = *b"ZKWE";
 const VERSION: u32 = 1;
@@ -480,8 +483,8 @@ pub struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Opens the file; nothing is copied. The bytes must be word-aligned, as [`include_model!`](crate::include_model) makes
-    /// them.
+    /// Opens the file; nothing is copied. The bytes must be word-aligned, as [`include_model!`](crate::include_model)
+    /// makes them.
     ///
     /// ```
     /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
@@ -534,7 +537,7 @@ impl<'a> Encoder<'a> {
         Ok(Self { hidden, dim, stem, stem_step, blocks, gru, embedding, thresholds })
     }
 
-    /// The length of its embeddings: the dimension of the model that they are queries of.
+    /// Returns the length of its embeddings: the dimension of the model that they are queries of.
     ///
     /// ```
     /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
@@ -545,7 +548,7 @@ impl<'a> Encoder<'a> {
         self.dim
     }
 
-    /// The thresholds that are stored with it.
+    /// Returns the thresholds that are stored with it.
     ///
     /// ```
     /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
@@ -579,7 +582,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// A multiple of four that is not above `most`.
+    /// Reads a multiple of four that is not above `most`.
     fn size(&mut self, most: usize) -> Result<usize, EncoderError> {
         let size = self.number()? as usize;
         if size == 0 || size > most || !size.is_multiple_of(4) { Err(EncoderError::Sizes) } else { Ok(size) }
@@ -589,7 +592,7 @@ impl<'a> Reader<'a> {
         bytemuck::try_cast_slice(self.take(4 * count)?).map_err(|_| EncoderError::Misaligned)
     }
 
-    /// A tensor of these sizes.
+    /// Reads a tensor of these sizes.
     fn tensor(&mut self, rows: usize, columns: usize) -> Result<Stored<'a>, EncoderError> {
         let number = self.tensors;
         self.tensors += 1;

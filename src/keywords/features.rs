@@ -76,7 +76,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Nothing heard yet.
+    /// Creates features that have heard nothing yet.
     ///
     /// ```
     /// let (frame, rest) = zhat::keywords::Features::new().push(&[0; 399]);
@@ -128,7 +128,7 @@ fn frame(samples: &[i16; FRAME]) -> Frame {
     Frame { bands, level: libm::logf(level) }
 }
 
-/// The power of each bin.
+/// Computes the power of each bin.
 fn power(points: &mut [f32; FFT]) -> [f32; BINS] {
     let spectrum = microfft::real::rfft_512(points);
     let mut power = [0.0; BINS];
@@ -141,7 +141,8 @@ fn power(points: &mut [f32; FFT]) -> [f32; BINS] {
     power
 }
 
-/// The energy of each band: every bin between two corners is in the band that rises there, and in the one that falls.
+/// Computes the energy of each band: a bin between two corners is in the band that rises there, and in the one that
+/// falls.
 fn energies(power: &[f32; BINS]) -> [f32; BANDS] {
     let (mut rising, mut falling) = ([0.0; BANDS + 1], [0.0; BANDS + 1]);
     for ((rising, falling), corners) in rising.iter_mut().zip(&mut falling).zip(CORNERS.windows(2)) {
@@ -193,7 +194,8 @@ const fn window() -> [f32; FRAME] {
     table
 }
 
-/// The corners in Hz: equally far from each other in mel, so that f + 700 grows by the same factor from each to the next.
+/// Computes the corners in Hz: equally far from each other in mel, so that f + 700 grows by the same factor from each
+/// to the next.
 const fn corners() -> [f64; BANDS + 2] {
     let factor = root((HIGHEST + KNEE) / (LOWEST + KNEE), (BANDS + 1) as u32);
     let mut corners = [0.0; BANDS + 2];
@@ -239,7 +241,7 @@ const fn rise() -> [f32; BINS] {
     rise
 }
 
-/// The cosine of an angle from 0 to 2π, by its series about π: −Σ (−1)ᵏ·y²ᵏ/(2k)!.
+/// Computes the cosine of an angle from 0 to 2π, by its series about π: −Σ (−1)ᵏ·y²ᵏ/(2k)!.
 const fn cos(angle: f64) -> f64 {
     let y = angle - core::f64::consts::PI;
     let (mut term, mut sum, mut k) = (1.0, 1.0, 1);
@@ -251,7 +253,7 @@ const fn cos(angle: f64) -> f64 {
     -sum
 }
 
-/// The n-th root of a number above 1, by Newton's method from above.
+/// Computes the n-th root of a number above 1, by Newton's method from above.
 const fn root(x: f64, n: u32) -> f64 {
     let (mut root, mut step) = (1.0 + (x - 1.0) / n as f64, 0);
     while step < 64 {

@@ -5,11 +5,12 @@
 //!           10 ms      energy against noise       streaming, int8           thousands of words
 //! ```
 //!
-//! [`Spotter`] is all of it in one; the parts are public, for programs that have some of them already. Nothing allocates, and
-//! nothing panics. `guide::keyword_spotting` says what each part costs, and how to train for other words.
+//! [`Spotter`] is all of it in one; the parts are public, for programs that have some of them already. Nothing
+//! allocates, and nothing panics. `guide::keyword_spotting` says what each part costs, and how to train for other
+//! words.
 //!
-//! All floats are computed in one order, by libm and without fused operations: events and the bits of every answer are the
-//! same on a host and on devices.
+//! All floats are computed in one order, by libm and without fused operations: events and the bits of every answer are
+//! the same on a host and on devices.
 
 mod detector;
 mod encoder;

@@ -87,7 +87,8 @@ pub struct Decision {
     pub event: Option<Event>,
 }
 
-/// Hears words in a stream of samples. All its memory is in itself: `WORDS` are those of the search, as `zhat inspect` says.
+/// Hears words in a stream of samples. All its memory is in itself: `WORDS` are those of the search, as `zhat inspect`
+/// says.
 ///
 /// ```
 /// # let (sound, encoder) = (zhat::doc_sound(), zhat::doc_file("models/keywords/encoder.bin"));
@@ -152,7 +153,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     /// ```
     pub const RAM: usize = size_of::<Self>();
 
-    /// A spotter with the threshold that is stored with the encoder.
+    /// Creates a spotter with the threshold that is stored with the encoder.
     ///
     /// ```
     /// # let (model, encoder) = (zhat::doc_file("models/keywords/keywords.zhat"), zhat::doc_file("models/keywords/encoder.bin"));
@@ -166,7 +167,8 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::QueryLength`] if the model is not one for this encoder, [`Error::ScratchWords`] if it needs more `WORDS`.
+    /// [`Error::QueryLength`] if the model is not one for this encoder, [`Error::ScratchWords`] if it needs more
+    /// `WORDS`.
     // Where it is kept, not on the stack and then copied.
     #[inline(always)]
     pub fn new(encoder: Encoder<'a>, classifier: Classifier<'a>) -> Result<Self, Error> {
@@ -198,7 +200,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         })
     }
 
-    /// The same with another threshold.
+    /// Returns the spotter with another threshold.
     ///
     /// ```
     /// # let sound = zhat::doc_sound();
@@ -212,7 +214,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         self
     }
 
-    /// Whether a word lasts: the encoder is at work.
+    /// Tells whether a word lasts: the encoder is at work.
     ///
     /// ```
     /// let mut spotter = zhat::doc_spotter();
@@ -255,7 +257,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         Ok(())
     }
 
-    /// The first step: samples up to the end of a frame, as [`Features::push`].
+    /// Takes the first step: samples up to the end of a frame, as [`Features::push`].
     ///
     /// ```
     /// let mut spotter = zhat::doc_spotter();
@@ -266,8 +268,8 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         self.features.push(samples)
     }
 
-    /// The second step: a frame to the detector and, within a word, through the encoder. Whether a decision is due, and
-    /// its query is there.
+    /// Takes the second step: a frame to the detector and, within a word, through the encoder. Tells whether a decision
+    /// is due, and its query is there.
     ///
     /// ```
     /// let mut spotter = zhat::doc_spotter();
@@ -312,8 +314,8 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         self.values.is_some()
     }
 
-    /// The third step, where [`listen`](Self::listen) says that it is due: the output layer, and whether a word is over and
-    /// sure enough. Nothing outside of a word.
+    /// Takes the third step, where [`listen`](Self::listen) says that it is due: the output layer, and whether a word
+    /// is over and sure enough. Nothing outside of a word.
     ///
     /// ```
     /// let mut spotter = zhat::doc_spotter();
@@ -341,7 +343,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         Ok(Some(Decision { frame: self.heard, prediction, event }))
     }
 
-    /// An event, if all conditions hold.
+    /// Returns an event, if all conditions hold.
     fn event(&self, word: &Word, prediction: &Prediction<TOP>) -> Option<Event> {
         let (class, p) = self.smoothing.best()?;
         let end = self.heard.wrapping_sub(self.detector.quiet_frames());
@@ -403,7 +405,7 @@ impl Smoothing {
         }
     }
 
-    /// The class with the highest mean, and the mean.
+    /// Returns the class with the highest mean, and the mean.
     pub fn best(&self) -> Option<(u32, f32)> {
         let &(class, sum) = self.sums.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some((class, sum / self.decisions.max(1) as f32))
@@ -433,7 +435,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Three shares, as they are stored.
+    /// Reads three shares, as they are stored.
     pub(super) fn of(stored: &[f32]) -> Option<Self> {
         let &[p, false_accepts, false_rejects] = stored else { return None };
         let are_shares = stored.iter().all(|share| (0.0..=1.0).contains(share));

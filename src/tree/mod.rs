@@ -75,59 +75,60 @@ impl<'a> Tree<'a> {
         fits.then_some(Self { nodes, spans, spreads, gains, bounds, top, descent, spread_function })
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there are no nodes.
+    /// Tells whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The first nodes, `0..top()`, are those that no other node is above.
+    /// Returns how many nodes have no node above them: they come first, `0..top()`.
     pub fn top(&self) -> usize {
         self.top
     }
 
-    /// What no way from a top node down to the rows of a leaf costs more than.
+    /// Returns a bound on the cost of any way from a top node down to the rows of a leaf.
     pub(crate) fn descent(&self) -> Descent {
         self.descent
     }
 
-    /// The least cap that is enough for a class, whatever the query: the top nodes, and a way down from one of them.
+    /// Returns the least cap that is enough for a class, whatever the query: the top nodes, and a way down from one of
+    /// them.
     pub fn least_cap(&self) -> usize {
         self.top.saturating_add(self.descent.cost as usize)
     }
 
-    /// The vectors that predict the nodes' log-masses.
+    /// Returns the vectors that predict the nodes' log-masses.
     pub fn nodes(&self) -> &RowTable<'a> {
         &self.nodes
     }
 
-    /// What a node stands for; no rows and no children where there is no such node.
+    /// Returns a node's rows and children; none of either where there is no such node.
     #[inline]
     pub fn span(&self, node: usize) -> Span {
         Span::read(&self.spans, node)
     }
 
-    /// Whether the file says what is certain about the nodes.
+    /// Tells whether the file has certain bounds on the nodes.
     pub fn has_bounds(&self) -> bool {
         self.bounds.is_some()
     }
 
-    /// What is certain about a node; nothing useful where the file does not say.
+    /// Returns the certain bounds on a node; useless ones where the file has none.
     pub fn bounds(&self, node: usize) -> Bounds {
         self.bounds.and_then(|bounds| bounds.get(node)).copied().map(Bounds::from_words).unwrap_or_default()
     }
 
-    /// The shape of the spread for a query.
+    /// Computes the shape of the spread for a query.
     pub fn spread_of(&self, query: &Query) -> Spread {
         self.spread_function.of(query)
     }
 
-    /// The priorities of the nodes from `first` on, as `finish` makes words of them: their log-masses, and what their
-    /// uncertainty makes opening them worth.
+    /// Computes the priorities of the nodes from `first` on, as `finish` makes words of them: their log-masses, and
+    /// what their uncertainty makes opening them worth.
     #[inline]
     pub(crate) fn priorities(
         &self,
@@ -145,7 +146,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What uncertainty adds to the places of the nodes from `first` on.
+    /// Returns what opening the nodes from `first` on is worth beyond their mass.
     #[inline]
     pub(crate) fn gains_from(&self, first: usize) -> impl Iterator<Item = Log2> {
         self.gains.get(first..).unwrap_or(&[]).iter().map(|&gain| to_log2(gain))
@@ -167,25 +168,25 @@ impl<'a> Tree<'a> {
         });
     }
 
-    /// From a node's predicted log-mass to ½·ln(n·Σ exp(2u)): how much of a sample it should have.
+    /// Converts a node's predicted log-mass to ½·ln(n·Σ exp(2u)), its share of the samples.
     pub(crate) fn sampling_mass(&self, node: usize, mass: Log2, spread: &Spread) -> Log2 {
         let numbers = self.spreads.get(node).copied().unwrap_or([0; 3]);
         self.score_of(mass, node, spread).saturating_add(spread.of_sampled_node(numbers))
     }
 
-    /// The log-masses of the nodes from `first` on, from their priorities.
+    /// Recovers the log-masses of the nodes from `first` on from their priorities.
     #[inline]
     pub(crate) fn masses_of(&self, first: usize, priorities: impl Iterator<Item = Log2>) -> impl Iterator<Item = Log2> {
         priorities.zip(self.gains_from(first)).map(|(priority, gain)| priority.saturating_sub(gain))
     }
 
-    /// The log-mass of a node with this priority.
+    /// Recovers the log-mass of a node with this priority.
     #[inline]
     pub(crate) fn mass_of(&self, priority: Log2, node: usize) -> Log2 {
         Log2::from_bits(priority.to_bits().saturating_sub(self.gain(node).to_bits()))
     }
 
-    /// The node's score, without its spread, from its log-mass.
+    /// Recovers the node's score, without its spread, from its log-mass.
     pub(crate) fn score_of(&self, mass: Log2, node: usize, spread: &Spread) -> Log2 {
         let numbers = self.spreads.get(node).copied().unwrap_or([0; 3]);
         Log2::from_bits(mass.to_bits().saturating_sub(spread.of_node(numbers).to_bits()))
@@ -196,7 +197,8 @@ impl<'a> Tree<'a> {
         to_log2(self.gains.get(node).copied().unwrap_or(0))
     }
 
-    /// Every index in range, children below their parents, and each node's rows exactly those of its children.
+    /// Checks that every index is in range, children stand below their parents, and each node's rows are those of its
+    /// children.
     #[cold]
     pub(crate) fn check(&self, rows: usize) -> Result<(), Unsound> {
         let wrong = Err(Unsound::Spans);
@@ -223,7 +225,7 @@ impl<'a> Tree<'a> {
         if next_child != self.len() || !self.covers(0, self.top, 0, rows) { wrong } else { Ok(()) }
     }
 
-    /// Whether consecutive nodes take up these rows, in order and without a gap.
+    /// Tells whether consecutive nodes take up these rows, in order and without a gap.
     fn covers(&self, first: usize, count: usize, first_row: usize, rows: usize) -> bool {
         let mut at = first_row;
         for node in first..first.saturating_add(count).min(self.len()) {
@@ -237,13 +239,13 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A stored gain.
+/// Converts a stored gain.
 #[inline]
 fn to_log2(gain: i16) -> Log2 {
     Log2::from_bits(i32::from(gain) << (Log2::FRACTION_BITS - GAIN_BITS))
 }
 
-// What a node stands for.
+// Spans: the rows and children of a node.
 
 /// A node's rows and children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -274,35 +276,35 @@ impl Span {
         Self { first_row, rows, first_child, children }
     }
 
-    /// The same where time does not count.
+    /// Reads a span, compiled for size where time does not count.
     #[cold]
     #[inline(never)]
     pub(super) fn read_slowly(spans: &Indices<'_>, node: usize) -> Self {
         Self::read(spans, node)
     }
 
-    /// The fields in the order of the file.
+    /// Returns the fields in the order of the file.
     #[cfg(feature = "std")]
     pub(crate) fn fields(&self) -> [usize; Self::FIELDS] {
         [self.first_row, self.rows, self.first_child, self.children]
     }
 
-    /// Whether a node is one of its children.
+    /// Tells whether a node is one of its children.
     pub(crate) fn has_child(&self, node: usize) -> bool {
         node.checked_sub(self.first_child).is_some_and(|place| place < self.children)
     }
 
-    /// Whether it has rows only.
+    /// Tells whether it has rows only.
     #[inline]
     pub fn is_leaf(&self) -> bool {
         self.children == 0
     }
 }
 
-// The way down: what it takes at most from a top node to the rows of a leaf.
+// Descent: the largest cost of a way from a top node to the rows of a leaf.
 //
-// Nodes come level by level, so that one pass over them is enough: no way down takes more than the largest family of each
-// level above a leaf, and the largest leaf there.
+// Nodes come level by level, so that one pass over them is enough: no way down takes more than the largest family of
+// each level above a leaf, and the largest leaf there.
 
 /// What no way down takes more than.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -318,8 +320,8 @@ pub(crate) struct Descent {
 }
 
 impl Descent {
-    /// For the nodes of a tree in their order, of which the first `top` have none above them. Of the nodes of a damaged tree
-    /// the numbers may be wrong.
+    /// Measures the nodes of a tree in their order, of which the first `top` have none above them. Of the nodes of a
+    /// damaged tree the numbers may be wrong.
     #[cold]
     pub(crate) fn worst(spans: impl Iterator<Item = Span>, top: usize) -> Self {
         let mut worst = Self::default();
@@ -343,7 +345,7 @@ impl Descent {
     }
 }
 
-// What is certain about the rows of a node, whatever its prediction says.
+// Bounds: certain facts about the rows of a node, whatever its prediction says.
 //
 // With x̄ the mean of the node's scores, b = R·‖(q,1)‖ and s² = λ·‖(q,1)‖², R the radius of the rows (bias as a
 // coordinate) about their mean and λ a bound on the largest eigenvalue of their covariance:
@@ -388,7 +390,7 @@ impl Bounds {
         }
     }
 
-    /// The numbers as stored; floats are rounded up, which only widens the bounds.
+    /// Reads the numbers as stored; floats are rounded up, which only widens the bounds.
     #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u16; Self::FIELDS] {
         let up = |x: f32| (x.to_bits() >> 16) as u16 + u16::from(x.to_bits() & 0xffff != 0);
@@ -401,19 +403,19 @@ impl Bounds {
         natural(self.offset) && natural(self.radius) && natural(self.variance)
     }
 
-    /// ln of what Σ exp over the node's `rows` is at least and at most, given the node's score.
+    /// Bounds ln Σ exp over the node's `rows` from below and above, given the node's score.
     pub(crate) fn log_mass(&self, score: Log2, query: &Query) -> (f32, f32) {
         let (centre, slack) = self.mean(score, query);
         (centre - slack, centre + slack + self.bennett(query))
     }
 
-    /// What no score of the node is above, given the node's score and its number of rows.
+    /// Bounds every score of the node from above, given the node's score and its number of rows.
     pub(crate) fn best(&self, score: Log2, rows: usize, query: &Query) -> f32 {
         let (centre, slack) = self.mean(score, query);
         centre - float::ln(rows.max(1) as f32) + slack + self.radius * reach(query)
     }
 
-    /// ln n + x̄, and how far off that may be.
+    /// Computes ln n + x̄, and how far off that may be.
     fn mean(&self, score: Log2, query: &Query) -> (f32, f32) {
         let centre = score.saturating_add(self.centre).to_nats();
         let rounding = SLACK + centre.abs() * 1e-6;
@@ -435,7 +437,7 @@ impl Bounds {
     }
 }
 
-/// ‖(q, 1)‖, rounded up.
+/// Computes ‖(q, 1)‖, rounded up.
 fn reach(query: &Query) -> f32 {
     float::sqrt(query.norm() * query.norm() + 1.0) * (1.0 + 1e-5)
 }

@@ -56,7 +56,7 @@ impl SpreadFunction {
             && Self::EXPONENTS.contains(&self.frozen_exponent)
     }
 
-    /// F(q), not below zero.
+    /// Computes F(q), not below zero.
     pub(crate) fn value(&self, norm: f32) -> f32 {
         (self.constant + self.slope * norm * norm).max(0.0)
     }
@@ -82,7 +82,7 @@ impl Spread {
     /// Fraction bits of a stored log₂ n.
     pub(crate) const COUNT_BITS: u32 = 11;
 
-    /// What the spread adds to `log₂ n + m`: the node's numbers are curve, frozen slope and log₂ n.
+    /// Computes what the spread adds to `log₂ n + m`: the node's numbers are curve, frozen slope and log₂ n.
     #[inline]
     pub(crate) fn of_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
         let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
@@ -100,8 +100,8 @@ impl Spread {
 }
 
 impl Spread {
-    /// The same for ½·ln(n·Σ exp(2u)), the share of samples that a node of uniformly drawn rows should have: there the
-    /// spread counts twice, σ², and freezes at a quarter of it, at σ·sqrt(2 ln n) − ½·ln n.
+    /// Computes the spread for ½·ln(n·Σ exp(2u)), the share of samples that a node of uniformly drawn rows should have:
+    /// there the spread counts twice, σ², and freezes at a quarter of it, at σ·sqrt(2 ln n) − ½·ln n.
     pub(crate) fn of_sampled_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
         let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
         let gauss = self.value.times(curve);
@@ -126,7 +126,8 @@ impl Factor {
     /// Bits by which a [`SmallFloat`]'s units are moved up before the product, so that few of them are lost.
     const HEADROOM: u32 = SmallFloat::MAX.leading_zeros();
 
-    /// The product of a value with a node's number of units of 2^`exponent` is to come out as the bits of a [`Log2`].
+    /// Prepares a value whose product with a node's number of units of 2^`exponent` comes out as the bits of a
+    /// [`Log2`].
     fn new(value: f32, exponent: i32) -> Self {
         let point = (1u32 << Spread::POINT) as f32;
         let fixed = (value * point) as u32;
@@ -137,13 +138,13 @@ impl Factor {
         Self { mantissa: fixed << zeros, down: down.clamp(0, 31) as u32, up: (-down).clamp(0, 29) as u32 }
     }
 
-    /// At most 2^30.
+    /// Multiplies by a stored number; the product is at most 2^30.
     #[inline]
     fn times(&self, number: u16) -> u32 {
         self.lowered(number).min((1 << 30) >> self.up) << self.up
     }
 
-    /// The product, still to be moved up.
+    /// Multiplies by a stored number, with the product still to be moved up.
     #[inline]
     fn lowered(&self, number: u16) -> u32 {
         let units = SmallFloat::from_bits(number).units() << Self::HEADROOM;

@@ -109,7 +109,8 @@ pub fn read_model(path: impl AsRef<Path>) -> Result<ModelBuf, ReadError> {
 }
 
 #[doc(hidden)]
-/// Reads bytes in all the ways in which a file of this extension is read: as a matrix, a vector, labels, a tensor, names.
+/// Reads bytes in all the ways in which a file of this extension is read: as a matrix, a vector, labels, a tensor,
+/// names.
 pub fn read_everything(extension: &str, bytes: &[u8], options: ReadOptions<'_>) -> [Result<(), String>; 5] {
     fn outcome<T>(result: Result<T, Problem>) -> Result<(), String> {
         result.map(|_| ()).map_err(|problem| problem.to_string())

@@ -95,7 +95,7 @@ impl Network {
         file
     }
 
-    /// The embedding after all frames, as the documentation has it.
+    /// Computes the embedding after all frames, as the documentation defines it.
     fn embedding(&self, frames: &[[f32; BANDS]]) -> Vec<f64> {
         let features: Vec<Vec<f64>> = (0..frames.len())
             .map(|t| {
@@ -145,7 +145,7 @@ impl Network {
     }
 }
 
-/// The bytes on a word boundary.
+/// Copies the bytes to a word boundary.
 fn aligned(bytes: &[u8]) -> Vec<u64> {
     let mut words = vec![0u64; bytes.len().div_ceil(8)];
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
@@ -161,7 +161,7 @@ fn frames(seed: u64, count: usize) -> Vec<[f32; BANDS]> {
     (0..count).map(|_| core::array::from_fn(|_| 6.0 * numbers.next() as f32 - 4.0)).collect()
 }
 
-/// The streaming encoder's embedding, and by how much it is off, as a share of the longest number.
+/// Returns the streaming encoder's embedding, and its error as a share of the longest number.
 fn error<const D: usize>(network: &Network, frames: &[[f32; BANDS]]) -> f64 {
     let file = network.file();
     let words = aligned(&file);
