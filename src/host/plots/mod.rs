@@ -5,13 +5,8 @@
 //! The legend stands beside the plot, not in it, so that it never covers a point. An estimator has the same colour in
 //! every plot. The font comes with the program.
 
-mod axis;
-mod colours;
-mod cumulative;
-mod error_against_work;
-mod growth;
-mod legend;
-mod reliability;
+mod curves;
+mod parts;
 #[cfg(feature = "keywords")]
 mod spectrogram;
 
@@ -25,10 +20,7 @@ use plotters::prelude::{
 };
 use plotters::style::{FontStyle, register_font};
 
-pub use cumulative::{cumulative, cumulative_shares};
-pub use error_against_work::{Line, error_against_work};
-pub use growth::growth;
-pub use reliability::reliability;
+pub use curves::{Line, cumulative, cumulative_shares, error_against_work, growth, reliability};
 #[cfg(feature = "keywords")]
 pub use spectrogram::{Spoken, spectrogram};
 
