@@ -13,7 +13,6 @@ mod export_rust;
 mod files;
 mod inputs;
 mod inspect;
-mod man;
 mod network;
 mod output;
 mod plot;
@@ -22,7 +21,6 @@ mod query;
 mod report;
 mod split;
 mod tune;
-mod wav;
 
 use std::process::ExitCode;
 
@@ -59,7 +57,7 @@ enum Command {
     Plot(plot::Plot),
     Report(report::ReportArgs),
     Completions(completions::Completions),
-    Man(man::Man),
+    Man(completions::Man),
 }
 
 /// Why a command ended early.
