@@ -73,18 +73,20 @@ fn the_scale_of_int8_activations_is_found() {
 #[test]
 fn one_line_says_what_is_taken_and_what_is_ignored() {
     let taken = |name: &str| output_layer(file(name), None).unwrap().taken;
-    assert_eq!(taken("gemm.onnx"), "fc (Gemm), 40×6, with its bias; ignored behind it: y_node (Softmax)");
-    assert_eq!(taken("tied.onnx"), "fc (MatMul), 40×6, with its bias");
-    assert_eq!(taken("gemm_factor.onnx"), "fc (Gemm), 40×6, with its bias and a factor behind it");
+    assert_eq!(taken("gemm.onnx"), "fc (Gemm), 40×6, with its bias; behind it: y_node (Softmax)");
+    let ends = "; the network ends in scores: p is their softmax";
+    assert_eq!(taken("tied.onnx"), format!("fc (MatMul), 40×6, with its bias{ends}"));
+    assert_eq!(taken("gemm_factor.onnx"), format!("fc (Gemm), 40×6, with its bias and a factor behind it{ends}"));
 }
 
 #[test]
 fn a_network_that_does_not_end_in_a_linear_layer_is_refused_unless_one_is_named() {
     let message = refusal("sigmoid.onnx", None);
-    assert!(message.starts_with("squash (Sigmoid), which the output \"y\" comes from, is not a linear layer"));
-    assert!(message.contains("\n  fc (Gemm), 40×6"), "{message}");
+    let sigmoid = "squash (Sigmoid), which stands between the layer fc (Gemm) and the output \"y\", is a sigmoid";
+    assert!(message.starts_with(sigmoid), "{message}");
+    assert!(message.contains("--layer fc"), "{message}");
     let layer = output_layer(file("sigmoid.onnx"), Some("fc")).unwrap();
-    assert_eq!(layer.weights, weights());
+    assert_eq!((layer.weights, layer.left_out.as_deref()), (weights(), Some("squash (Sigmoid)")));
 }
 
 #[test]
@@ -98,10 +100,10 @@ fn several_outputs_need_a_name() {
 }
 
 #[test]
-fn a_layer_by_name_has_its_bias_and_no_softmax() {
+fn a_layer_by_name_has_its_bias() {
     let layer = output_layer(file("matmul_add.onnx"), Some("fc")).unwrap();
     assert_eq!((layer.weights, layer.biases), (weights(), bias()));
-    assert_eq!(layer.taken, "fc (MatMul), 40×6, with its bias");
+    assert_eq!(layer.taken, "fc (MatMul), 40×6, with its bias; behind it: y_node (LogSoftmax)");
     let message = refusal("gemm.onnx", Some("head"));
     assert!(message.starts_with("has no layer \"head\"; --layer NAME takes one of these:\n"), "{message}");
     let message = refusal("gemm.onnx", Some("q_node"));
@@ -151,8 +153,7 @@ fn a_body_is_a_network_whose_output_is_the_query() {
         assert!(body.bytes.len() < std::fs::metadata(whole.path()).unwrap().len() as usize, "{name}");
         // It can be read, and has no output layer of its own.
         let refused = Onnx::from_bytes("body.onnx", body.bytes).unwrap().layer(None).unwrap_err().to_string();
-        assert!(refused.contains("is not a linear layer"), "{name}: {refused}");
-        assert!(refused.contains(&format!("\"{}\"", body.query)), "{name}: {refused}");
+        assert!(refused.contains(&format!("the output \"{}\"", body.query)), "{name}: {refused}");
     }
 }
 

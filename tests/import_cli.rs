@@ -101,7 +101,6 @@ fn a_model_answers_as_the_network_that_it_is_from() {
         ("written_out.onnx", "x.npy", 120),
         ("external.onnx", "x.npy", 120),
         ("tied.onnx", "ids=ids.npy mask=mask.npy", 120),
-        ("sigmoid.onnx --layer fc", "x.npy", 120),
     ] {
         let found = files.agreement(network, inputs);
         assert_eq!(found["queries"], queries, "{network}");
@@ -115,7 +114,7 @@ fn a_model_answers_as_the_network_that_it_is_from() {
 fn one_line_says_what_was_taken_and_how_many_queries_there_are() {
     let files = Files::new();
     let text = files.run(&format!("build --model gemm.onnx --inputs x.npy {PLAN} -o m.zhat"));
-    assert!(text.starts_with("layer fc (Gemm), 40×6, with its bias; ignored behind it: y_node (Softmax)\n"), "{text}");
+    assert!(text.starts_with("layer fc (Gemm), 40×6, with its bias; behind it: y_node (Softmax)\n"), "{text}");
     assert!(text.contains("\nran the network on 1 files: 120 queries, 0 steps skipped as padding\n"), "{text}");
 }
 
@@ -164,12 +163,90 @@ fn the_json_of_check_is_what_its_page_says() {
     files.run(&format!("build --model gemm.onnx --inputs x.npy {PLAN} --work 100% -o m.zhat"));
     // Of another layer, so that some answers differ.
     files.run(&format!("build --weights weights.npy {PLAN} -o other.zhat"));
-    for line in ["m.zhat --inputs x.npy --labels y.npy", "m.zhat --inputs x.npy", "other.zhat --inputs x.npy"] {
+    for line in [
+        "m.zhat --inputs x.npy --labels y.npy",
+        "m.zhat --inputs x.npy",
+        "other.zhat --inputs x.npy --max-difference 1,100%",
+    ] {
         let printed = files.run(&format!("check gemm.onnx {line} --json"));
         assert!(printed.starts_with("{\n  \"schema\": 1,\n"), "{printed}");
         page.expect("zhat check", &serde_json::from_str(&printed).unwrap());
     }
+    files.run(&format!("build --model sigmoid.onnx --layer fc {PLAN} -o partial.zhat"));
+    let line = "check sigmoid.onnx partial.zhat --layer fc --inputs x.npy --max-difference 1,100% --json";
+    page.expect("zhat check", &serde_json::from_str(&files.run(line)).unwrap());
     page.expect_all_seen(&["zhat check"]);
+}
+
+#[test]
+fn check_fails_where_the_network_answers_something_else() {
+    let files = Files::new();
+    let check = |line: &str| {
+        let output = files.zhat(&format!("check {line}")).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    // A layer whose sigmoid is left out: the model is marked, and no comparison calls it right.
+    let text = files.run(&format!("build --model sigmoid.onnx --layer fc --inputs x.npy {PLAN} --work 100% -o m.zhat"));
+    let left_out =
+        "left out behind the layer: squash (Sigmoid); p is a softmax of the layer's scores, not the network's output";
+    assert!(text.contains(left_out), "{text}");
+    assert!(files.run("inspect m.zhat").contains("partial: squash (Sigmoid) is left out behind the layer"));
+    let (status, text, message) = check("sigmoid.onnx m.zhat --layer fc --inputs x.npy");
+    assert_eq!(status, Some(1), "{text}{message}");
+    assert!(text.contains(left_out) && message.contains("differs from sigmoid.onnx"), "{text}{message}");
+    files.run("split sigmoid.onnx --layer fc -o body.onnx");
+    files.npy("q.npy", "<f4", &[2, 6], (0..12).flat_map(|i| (i as f32 * 0.3).to_le_bytes()).collect());
+    let (status, _, message) = check("sigmoid.onnx m.zhat --layer fc --queries q.npy");
+    assert!(status == Some(1) && message.contains("m.zhat: is partial"), "{message}");
+    // A model of another bias.
+    files.run(&format!("build --weights weights.npy {PLAN} --work 100% -o other.zhat"));
+    let (status, text, message) = check("gemm.onnx other.zhat --inputs x.npy");
+    assert_eq!(status, Some(1), "{text}{message}");
+    assert!(text.starts_with("120 queries: the output of the whole network against body and model\n"), "{text}");
+    assert!(
+        message.contains("other.zhat: differs from gemm.onnx") && message.contains("--max-difference"),
+        "{message}"
+    );
+    assert_eq!(check("gemm.onnx other.zhat --inputs x.npy --max-difference 1,100%").0, Some(0));
+}
+
+#[test]
+fn check_compares_with_the_layer_where_the_network_is_not_run() {
+    let files = Files::new();
+    files.npy(
+        "q.npy",
+        "<f4",
+        &[50, 6],
+        (0..300).flat_map(|i| ((i as f32 * 0.37).sin().abs() * 2.0).to_le_bytes()).collect(),
+    );
+    for network in ["float.tflite", "int8.tflite", "gemm.onnx", "unknown_operator.onnx"] {
+        files.run(&format!("build --model {network} --queries q.npy {PLAN} --work 100% -o m.zhat"));
+        let text = files.run(&format!("check {network} m.zhat --queries q.npy"));
+        assert!(
+            text.starts_with("50 queries: the network's layer in floats against the model: the network was not run"),
+            "{text}"
+        );
+        let json: Value =
+            serde_json::from_str(&files.run(&format!("check {network} m.zhat --queries q.npy --json"))).unwrap();
+        assert_eq!(json["against"], "layer");
+        // Of a layer without the bias it is another one.
+        files.run(&format!("build --weights weights.npy {PLAN} --work 100% -o other.zhat"));
+        let output = files.zhat(&format!("check {network} other.zhat --queries q.npy")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
+fn a_bias_settles_which_way_round_the_weights_are_stored() {
+    let files = Files::new();
+    let values = |count: usize| (0..count).flat_map(|i| (i as f32 * 0.7).sin().to_le_bytes()).collect::<Vec<u8>>();
+    files.npy("wide_weights.npy", "<f4", &[8, 20], values(160));
+    files.npy("eight.npy", "<f4", &[8], values(8));
+    let warning = "8 classes of 20 dimensions";
+    assert!(files.run(&format!("build --weights wide_weights.npy {PLAN} -o m.zhat")).contains(warning));
+    assert!(
+        !files.run(&format!("build --weights wide_weights.npy --bias eight.npy {PLAN} -o m.zhat")).contains(warning)
+    );
 }
 
 #[test]
@@ -180,7 +257,10 @@ fn the_body_is_run_to_the_same_queries() {
     assert!(files.path("body.onnx").exists());
     // The body has no layer of its own, and is a network that has one when it is named.
     let message = files.refused("--model body.onnx");
-    assert!(message.contains("q_node (Relu), which the output \"q\" comes from, is not a linear layer"), "{message}");
+    assert!(
+        message.contains("q_node (Relu), which stands between the layer product_node (MatMul) and the output \"q\","),
+        "{message}"
+    );
     let text = files.run(&format!("build --model body.onnx --layer product_node {PLAN} -o m.zhat"));
     assert!(text.contains("6 classes"));
 }
@@ -208,7 +288,10 @@ fn inputs_that_do_not_fit_are_named() {
         ("--model unknown_operator.onnx --inputs x.npy", "Frobnicate"),
         ("--model unknown_operator.onnx --inputs x.npy", "can be given as --queries"),
         ("--model int8.tflite --inputs x.npy", "int8.tflite: .tflite networks are not run here"),
-        ("--model sigmoid.onnx", "squash (Sigmoid), which the output \"y\" comes from, is not a linear layer"),
+        (
+            "--model sigmoid.onnx",
+            "squash (Sigmoid), which stands between the layer fc (Gemm) and the output \"y\", is a sigmoid",
+        ),
         ("--model two_outputs.onnx", "several layers could be meant"),
         ("--model weights.npy", "weights.npy: unknown kind of network, expected .onnx or .tflite"),
         ("--weights model.pt", "model.pt: no such file"),
@@ -268,7 +351,8 @@ fn wrong_usage_has_a_status_of_two() {
         ("build --weights weights.npy --inputs x.npy -o m.zhat", "--inputs are for --model"),
         ("build --weights weights.npy --layer fc -o m.zhat", "cannot be used with"),
         ("build --model gemm.onnx --labels y.npy -o m.zhat", "--labels need --queries, or --inputs"),
-        ("check gemm.onnx m.zhat", "--inputs are needed"),
+        ("check gemm.onnx m.zhat", "--inputs of the network are needed, or --queries of its layer"),
+        ("check gemm.onnx m.zhat --inputs x.npy --max-difference 3,x", "is not two shares"),
         ("split gemm.onnx -o gemm.onnx", "--output gemm.onnx would overwrite the network gemm.onnx"),
         ("build --model gemm.onnx --inputs x=x.npy -o x.npy", "--output x.npy would overwrite --inputs x.npy"),
         ("build --model gemm.onnx -o gemm.onnx", "--output gemm.onnx would overwrite --model gemm.onnx"),

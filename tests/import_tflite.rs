@@ -26,7 +26,7 @@ fn a_float_layer_is_the_layer() {
     assert_eq!(layer.weights, matrix("weights.npy"));
     assert_eq!(layer.biases, read_vector(file("bias.npy"), ReadOptions::default()).unwrap());
     assert_eq!(layer.input, None);
-    let taken = "fc (FULLY_CONNECTED), 40×6, with its bias; ignored behind it: y (SOFTMAX)";
+    let taken = "fc (FULLY_CONNECTED), 40×6, with its bias; behind it: y (SOFTMAX)";
     assert_eq!(layer.taken, taken);
     assert_eq!(output_layer(file("float.tflite"), Some("fc")).unwrap().weights, layer.weights);
 }

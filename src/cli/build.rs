@@ -9,7 +9,7 @@ use serde::Serialize;
 use zhat::host::build::{Chosen, Correction, NoIndex, Plan, Targets, TrialResult};
 use zhat::host::describe::{Description, Needs, SectionSize, sections};
 use zhat::host::evaluate::{ModelSummary, Report};
-use zhat::host::import::{InputScale, with_input_scale};
+use zhat::host::import::{InputScale, as_partial, with_input_scale};
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
@@ -206,6 +206,7 @@ impl Build {
         let input = self.input(&layer)?;
         let (work, cap) = self.limits(layer.weights.rows(), layer.weights.cols())?;
         let (queries, skipped) = self.read_queries(&layer, &progress)?;
+        let doubts = self.expect_answers_of_the_network(&layer)?;
         let report = self.test_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
         let labels = match (&self.labels, &queries) {
             (Some(path), Some(queries)) => {
@@ -254,17 +255,21 @@ impl Build {
         if let Some(input) = input {
             made.model = with_input_scale(&made.model, input)?;
         }
+        if let Some(left_out) = &layer.left_out {
+            made.model = as_partial(&made.model, left_out)?;
+        }
         progress.message("writing");
         write(&self.output, &made.model)?;
         progress.finish();
         let model = made.model.model();
         let description = Description::of(&model);
         let mut warnings = description.warnings.clone();
-        if self.layer.network.is_some() {
+        if self.layer.is_oriented() {
             let of_shape = warnings::of_shape(&model);
             warnings.retain(|warning| of_shape.as_ref() != Some(warning));
         }
         warnings.extend(self.query_warnings(queries.as_ref(), report.as_ref()));
+        warnings.extend(doubts);
         if self.json {
             let json = Json {
                 file: &self.output,
@@ -284,6 +289,12 @@ impl Build {
         let mut text = String::new();
         if let Some(taken) = &layer.taken {
             let _ = writeln!(text, "layer {taken}");
+        }
+        if let Some(left_out) = &layer.left_out {
+            let _ = writeln!(
+                text,
+                "left out behind the layer: {left_out}; p is a softmax of the layer's scores, not the network's output"
+            );
         }
         if let Some(input) = model.input_scale() {
             let (scale, zero) = (input.scale, input.zero_point);
@@ -345,6 +356,45 @@ impl Build {
             }
             _ => Ok((None, 0)),
         }
+    }
+
+    /// Runs the whole network on a few of its inputs, and compares what it answers with the layer: the last safeguard
+    /// against operators behind the layer that are taken for something else than they are. Returns a warning where the
+    /// two differ a little, as they do where the network itself rounds.
+    #[cfg(feature = "import")]
+    fn expect_answers_of_the_network(&self, layer: &Layer) -> Outcome<Option<String>> {
+        /// More than quantised networks differ from their own numbers.
+        const MOST: f64 = 0.05;
+        const NOTABLE: f64 = 0.01;
+        let Some(network) = self.layer.network.as_ref().filter(|_| !self.network.inputs.is_empty()) else {
+            return Ok(None);
+        };
+        if layer.left_out.is_some() {
+            return Ok(None);
+        }
+        let difference =
+            self.network.difference(network, self.layer.layer.as_deref(), &layer.weights, &layer.biases)?;
+        let text = |difference: f64| {
+            format!(
+                "{}: what the network answers differs from the softmax of its layer's scores by {difference:.3} in p of the \
+                 best class, in the mean of the first inputs",
+                network.display()
+            )
+        };
+        match difference {
+            Some(difference) if difference.is_nan() || difference > MOST => Err(Failure::Failed(format!(
+                "{}: its output is not what this layer makes it (--layer takes the layer all the same, and marks the model \
+                 as partial)",
+                text(difference)
+            ))),
+            Some(difference) if difference > NOTABLE => Ok(Some(text(difference))),
+            _ => Ok(None),
+        }
+    }
+
+    #[cfg(not(feature = "import"))]
+    fn expect_answers_of_the_network(&self, _: &Layer) -> Outcome<Option<String>> {
+        Ok(None)
     }
 
     /// The report at the end.

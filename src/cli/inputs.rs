@@ -53,6 +53,8 @@ pub struct Layer {
     pub taken: Option<String>,
     /// Of a network with int8 activations: how to read them.
     pub input: Option<InputScale>,
+    /// Of a network whose layer was asked for by name: what is left out behind it.
+    pub left_out: Option<String>,
 }
 
 impl LayerArgs {
@@ -67,8 +69,9 @@ impl LayerArgs {
     pub fn read(&self) -> Outcome<Layer> {
         let path = self.path();
         if self.network.is_some() {
-            let OutputLayer { weights, biases, input, taken, .. } = import::output_layer(path, self.layer.as_deref())?;
-            return Ok(Layer { weights, biases, names: None, taken: Some(taken), input });
+            let OutputLayer { weights, biases, input, taken, left_out } =
+                import::output_layer(path, self.layer.as_deref())?;
+            return Ok(Layer { weights, biases, names: None, taken: Some(taken), input, left_out });
         }
         import::expect_no_pickle(path)?;
         let options =
@@ -88,12 +91,17 @@ impl LayerArgs {
             }
             None => vec![0.0; weights.rows()],
         };
-        Ok(Layer { weights, biases, names: named.names, taken: None, input: None })
+        Ok(Layer { weights, biases, names: named.names, taken: None, input: None, left_out: None })
     }
 
     /// The file that the weights are in.
     pub fn path(&self) -> &Path {
         self.weights.as_deref().or(self.network.as_deref()).unwrap_or(Path::new(""))
+    }
+
+    /// Whether it is known which way round the weights are stored: by a network, or by a bias with a value for each class.
+    pub fn is_oriented(&self) -> bool {
+        self.network.is_some() || self.bias.is_some() || self.bias_tensor.is_some()
     }
 
     /// Reads queries for these weights.

@@ -32,7 +32,7 @@ impl NetworkArgs {
 #[cfg(feature = "import")]
 mod with_engine {
     use super::{Failure, Matrix, NetworkArgs, Outcome, Path, Progress};
-    use zhat::host::import::{InputFile, Onnx, RunOptions};
+    use zhat::host::import::{InputFile, Onnx, RunOptions, difference};
 
     impl NetworkArgs {
         /// The files.
@@ -44,7 +44,7 @@ mod with_engine {
         pub fn open(network: &Path) -> Outcome<Onnx> {
             if network.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tflite")) {
                 let message = format!(
-                    "{}: .tflite networks are not run here: save the layer's inputs with the TFLite interpreter \
+                    "{}: .tflite networks are not run here: save the layer's inputs with the TensorFlow Lite interpreter \
                      (guide, \"From your network\") and give them as --queries",
                     network.display()
                 );
@@ -59,6 +59,20 @@ mod with_engine {
             let options = RunOptions { layer, inputs: &files, skip_padding: self.skip_padding };
             let show = &mut |share: f32| progress.count("running the network", (share * 1000.0) as usize, 1000);
             Ok(Self::open(network)?.queries(&options, show)?)
+        }
+
+        /// Runs all of the network on a few inputs: the mean |Δp| of the best class between its output and a layer, or
+        /// nothing if the engine can't run it to its end.
+        pub fn difference(
+            &self,
+            network: &Path,
+            layer: Option<&str>,
+            weights: &Matrix,
+            biases: &[f32],
+        ) -> Outcome<Option<f64>> {
+            let files = self.files();
+            let options = RunOptions { layer, inputs: &files, skip_padding: self.skip_padding };
+            Ok(difference(&Self::open(network)?, &options, weights, biases)?)
         }
     }
 }

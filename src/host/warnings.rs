@@ -21,6 +21,9 @@ const OTHER_SCALE: f32 = 1.5;
 /// What a model file says of itself.
 pub fn of_model(model: &Model<'_>) -> Vec<String> {
     let mut warnings = Vec::from_iter(of_shape(model));
+    warnings.extend(model.left_out().map(|left_out| {
+        format!("partial: {left_out} is left out behind the layer: p is a softmax of the layer's scores, not the network's output")
+    }));
     match model.measured() {
         Some(measured) => Figures {
             queries: measured.queries as usize,

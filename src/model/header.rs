@@ -155,6 +155,8 @@ pub enum Section {
     Likeness = 21,
     /// Which rows lead to others.
     LinkedRows = 22,
+    /// What of the network behind the layer is left out of a partial model, as a text.
+    LeftOut = 23,
 }
 
 impl Section {
@@ -165,7 +167,7 @@ impl Section {
     ///
     /// assert!(Section::ALL.iter().all(|section| section.kind() > 0));
     /// ```
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -188,6 +190,7 @@ impl Section {
         Self::Trust,
         Self::Likeness,
         Self::LinkedRows,
+        Self::LeftOut,
     ];
 
     /// The number in the file.
@@ -229,6 +232,7 @@ impl Section {
             Self::Trust => "trust",
             Self::Likeness => "likeness",
             Self::LinkedRows => "linked rows",
+            Self::LeftOut => "left out",
         }
     }
 
@@ -250,7 +254,7 @@ impl Section {
             Self::Settings => "the budget",
             Self::Fmbe => "FMBE",
             Self::Names => "names of the answer",
-            Self::Measured => "inspect",
+            Self::Measured | Self::LeftOut => "inspect",
             Self::InputScale => "int8 activations",
             Self::Trust | Self::Likeness => "intervals of p",
         }

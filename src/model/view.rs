@@ -271,6 +271,32 @@ impl<'a> Model<'a> {
         self.header.rows.dim
     }
 
+    /// Returns whether the model is of a network's layer alone, with operators behind it left out: then p is a softmax of
+    /// the layer's scores, and not what the network answers.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert!(!model.is_partial());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn is_partial(&self) -> bool {
+        self.header.section(Section::LeftOut).is_some()
+    }
+
+    /// Returns the names of the operators that a partial model leaves out.
+    ///
+    /// ```
+    /// # let bytes = zhat::doc_example();
+    /// # let model = zhat::Model::from_bytes(&bytes)?;
+    /// assert_eq!(model.left_out(), None);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn left_out(&self) -> Option<&'a str> {
+        self.header.section(Section::LeftOut).map(|text| str::from_utf8(text).unwrap_or("unknown operators"))
+    }
+
     /// The rows, in the order of the file.
     ///
     /// ```

@@ -61,6 +61,18 @@ impl Array {
         Ok(Self { shape: self.shape, values: Values::Float(floats) })
     }
 
+    /// Joins two arrays element by element, where both have the same shape or one holds a single value.
+    pub fn zip(&self, other: &Self, f: impl Fn(f32, f32) -> f32) -> Option<Self> {
+        let (a, b) = (self.floats(), other.floats());
+        let (shape, values) = match (a.len(), b.len()) {
+            _ if self.shape == other.shape => (&self.shape, a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect()),
+            (_, 1) if self.shape.len() >= other.shape.len() => (&self.shape, a.iter().map(|&a| f(a, b[0])).collect()),
+            (1, _) if other.shape.len() >= self.shape.len() => (&other.shape, b.iter().map(|&b| f(a[0], b)).collect()),
+            _ => return None,
+        };
+        Some(Self { shape: shape.clone(), values: Values::Float(values) })
+    }
+
     /// Rows and columns swapped.
     pub fn transposed(self) -> Option<Self> {
         let [rows, cols] = self.shape[..] else { return None };

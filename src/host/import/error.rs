@@ -71,6 +71,15 @@ pub enum Obstacle {
         /// Layers that could be meant.
         candidates: Vec<String>,
     },
+    /// What stands behind the layer makes something other than a softmax of its scores.
+    Behind {
+        /// The node that does it, or the output.
+        node: String,
+        /// What it does.
+        why: String,
+        /// The name of the layer, for `--layer`.
+        layer: String,
+    },
     /// Several layers could be meant.
     Unclear {
         /// What they are.
@@ -114,6 +123,11 @@ impl fmt::Display for Obstacle {
             Self::NotLinear { node, why, candidates } => {
                 write!(f, "{node} {why}; {}", listed(candidates))
             }
+            Self::Behind { node, why, layer } => write!(
+                f,
+                "{node} {why}; p would not be what the network answers. Let the network end in a softmax of the layer's scores, \
+                 or take the scores all the same with --layer {layer}, which marks the model as partial"
+            ),
             Self::Unclear { candidates } => {
                 write!(f, "several layers could be meant; {}", listed(candidates))
             }

@@ -11,6 +11,8 @@
 mod array;
 mod error;
 mod layer;
+mod layout;
+mod meaning;
 mod onnx;
 mod protobuf;
 #[cfg(feature = "import")]
@@ -21,10 +23,10 @@ use std::path::Path;
 
 pub use crate::model::InputScale;
 pub use error::{ImportError, Obstacle};
-pub use layer::{OutputLayer, with_input_scale};
+pub use layer::{OutputLayer, as_partial, with_input_scale};
 pub use onnx::{Onnx, Split};
 #[cfg(feature = "import")]
-pub use run::{Agreement, Difference, InputFile, RunOptions, Seen};
+pub use run::{Agreement, Comparison, Difference, InputFile, RunOptions, Seen, difference};
 pub use tflite::Tflite;
 
 /// Reads the output layer of a network: the one that is named, or the one that its outputs come from.

@@ -17,6 +17,10 @@ pub(in crate::host::import) struct Graph<'a> {
     pub nodes: Vec<Node<'a>>,
     pub inputs: Vec<Input<'a>>,
     pub outputs: Vec<Input<'a>>,
+    /// What the file says about values: of its outputs, and of those in between.
+    pub declared: HashMap<&'a str, Input<'a>>,
+    /// The version of the standard operators.
+    pub opset: i64,
     initializers: HashMap<&'a str, Tensor<'a>>,
     /// The node that makes each value.
     makers: HashMap<&'a str, usize>,
@@ -28,10 +32,13 @@ pub(in crate::host::import) struct Graph<'a> {
 #[derive(Debug, Default)]
 pub(in crate::host::import) struct Node<'a> {
     pub name: &'a str,
+    /// The operator; empty for one that is not of the standard, nor one that is read all the same.
     pub op: &'a str,
+    /// The name of such an operator.
+    foreign: &'a str,
     pub inputs: Vec<&'a str>,
     pub outputs: Vec<&'a str>,
-    message: Message<'a>,
+    pub message: Message<'a>,
 }
 
 /// What has to be given to the network, or what it gives.
@@ -42,20 +49,37 @@ pub(in crate::host::import) struct Input<'a> {
     pub kind: i64,
     /// Lengths of its axes; `None` for one that varies, and no list at all where the file does not say.
     pub shape: Option<Vec<Option<usize>>>,
+    /// Names of the lengths that vary.
+    pub symbols: Vec<&'a str>,
 }
 
 impl<'a> Graph<'a> {
     /// Reads the network.
     pub fn parse(file: &'a [u8]) -> Result<Self, Obstacle> {
-        let mut graph = None;
+        let (mut graph, mut opset) = (None, 1);
         Message(file).each::<Broken>(|field| {
-            if field.number == 7 {
-                graph = Some(field.value.message()?);
+            match field.number {
+                7 => graph = Some(field.value.message()?),
+                8 => {
+                    let (mut domain, mut version) = ("", 1);
+                    field.value.message()?.each::<Broken>(|field| {
+                        match field.number {
+                            1 => domain = field.value.text()?,
+                            2 => version = field.value.int()?,
+                            _ => {}
+                        }
+                        Ok(())
+                    })?;
+                    if is_standard(domain) {
+                        opset = version;
+                    }
+                }
+                _ => {}
             }
             Ok(())
         })?;
         let message = graph.ok_or(Broken)?;
-        let mut graph = Self { message, ..Self::default() };
+        let mut graph = Self { message, opset, ..Self::default() };
         message.each::<Obstacle>(|field| {
             match field.number {
                 1 => graph.nodes.push(Node::parse(field.value.message()?)?),
@@ -64,10 +88,19 @@ impl<'a> Graph<'a> {
                     graph.initializers.insert(tensor.name, tensor);
                 }
                 11 => graph.inputs.push(Input::parse(field.value.message()?)?),
-                12 => graph.outputs.push(Input::parse(field.value.message()?)?),
+                12 => {
+                    let output = Input::parse(field.value.message()?)?;
+                    graph.declared.insert(output.name, output.clone());
+                    graph.outputs.push(output);
+                }
+                13 => {
+                    let value = Input::parse(field.value.message()?)?;
+                    graph.declared.entry(value.name).or_insert(value);
+                }
                 _ => {}
             }
-            match graph.nodes.len().max(graph.initializers.len()).max(graph.inputs.len()).max(graph.outputs.len()) {
+            let [nodes, tensors] = [graph.nodes.len(), graph.initializers.len()];
+            match nodes.max(tensors).max(graph.inputs.len()).max(graph.outputs.len()).max(graph.declared.len()) {
                 0..=MOST => Ok(()),
                 _ => Err(Obstacle::Malformed(format!("has more than {MOST} nodes or tensors"))),
             }
@@ -111,21 +144,60 @@ impl<'a> Graph<'a> {
     pub fn is_tensor(&self, value: &str) -> bool {
         self.initializers.contains_key(value) || self.maker(value).is_some_and(|node| node.op == "Constant")
     }
+
+    /// The nodes that take a value.
+    pub fn users(&self, value: &str) -> impl Iterator<Item = usize> {
+        let takes = move |node: &Node<'_>| node.inputs.contains(&value);
+        self.nodes.iter().enumerate().filter(move |(_, node)| takes(node)).map(|(index, _)| index)
+    }
 }
+
+/// An axis, counted from the end if it is negative.
+pub(super) fn axis(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}
+
+/// Whether operators of this domain are those of the ONNX standard.
+fn is_standard(domain: &str) -> bool {
+    matches!(domain, "" | "ai.onnx")
+}
+
+/// Operators of ONNX Runtime that are read; their names are none of the standard's, or mean the same there.
+const CONTRIBUTED: [&str; 12] = [
+    "QGemm",
+    "QLinearAdd",
+    "QLinearMul",
+    "QLinearSoftmax",
+    "QLinearSigmoid",
+    "QLinearLeakyRelu",
+    "FusedMatMul",
+    "DynamicQuantizeMatMul",
+    "MatMulIntegerToFloat",
+    "QuantizeLinear",
+    "DequantizeLinear",
+    "FastGelu",
+];
 
 impl<'a> Node<'a> {
     fn parse(message: Message<'a>) -> Result<Self, Obstacle> {
-        let mut node = Self { message, ..Self::default() };
+        let (mut node, mut domain) = (Self { message, ..Self::default() }, "");
         message.each::<Broken>(|field| {
             match field.number {
                 1 => node.inputs.push(field.value.text()?),
                 2 => node.outputs.push(field.value.text()?),
                 3 => node.name = field.value.text()?,
                 4 => node.op = field.value.text()?,
+                7 => domain = field.value.text()?,
                 _ => {}
             }
             Ok(())
         })?;
+        // An operator of another domain is another operator, whatever its name.
+        if !is_standard(domain) && !(domain == "com.microsoft" && CONTRIBUTED.contains(&node.op)) {
+            node.foreign = node.op;
+            node.op = "";
+        }
         Ok(node)
     }
 
@@ -140,7 +212,7 @@ impl<'a> Node<'a> {
     }
 
     /// An attribute: the field that holds what it is.
-    fn attribute(&self, name: &str, number: u64) -> Result<Option<Value<'a>>, Broken> {
+    pub fn attribute(&self, name: &str, number: u64) -> Result<Option<Value<'a>>, Broken> {
         let mut found = None;
         for attribute in children(self.message, 5)? {
             if name_of(attribute)? == name {
@@ -162,6 +234,37 @@ impl<'a> Node<'a> {
             found |= name_of(attribute)? == name;
         }
         Ok(found)
+    }
+
+    /// An attribute that is a text.
+    pub fn text(&self, name: &str) -> Result<Option<&'a str>, Broken> {
+        self.attribute(name, 4)?.map(|value| value.text()).transpose()
+    }
+
+    /// An attribute that is a tensor.
+    pub fn tensor(&self, name: &str) -> Option<Tensor<'a>> {
+        Tensor::parse(self.attribute(name, 5).ok()??.message().ok()?).ok()
+    }
+
+    /// An attribute that is a list of floats.
+    pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, Broken> {
+        let mut list = None;
+        for attribute in children(self.message, 5)? {
+            if name_of(attribute)? == name {
+                let list = list.get_or_insert_with(Vec::new);
+                attribute.each::<Broken>(|field| {
+                    match (field.number, field.value) {
+                        (7, Value::Bytes(packed)) => {
+                            list.extend(packed.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
+                        }
+                        (7, value) => list.push(value.float()?),
+                        _ => {}
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(list)
     }
 
     /// An attribute that is an integer.
@@ -224,7 +327,7 @@ impl<'a> Node<'a> {
 
     /// What people call it: its name, or that of its output where it has none, and its operator.
     pub fn label(&self) -> String {
-        format!("{} ({})", self.id(), self.op)
+        format!("{} ({})", self.id(), if self.op.is_empty() { self.foreign } else { self.op })
     }
 
     /// What `--layer` takes.
@@ -235,14 +338,17 @@ impl<'a> Node<'a> {
 
 impl<'a> Input<'a> {
     fn parse(message: Message<'a>) -> Result<Self, Obstacle> {
-        let mut input = Self { name: name_of(message)?, kind: 0, shape: None };
+        let mut input = Self { name: name_of(message)?, kind: 0, shape: None, symbols: Vec::new() };
         // ValueInfo: type → tensor type → element type and shape.
         for kind in children(message, 2)? {
             for tensor in children(kind, 1)? {
                 tensor.each::<Broken>(|field| {
                     match field.number {
                         1 => input.kind = field.value.int()?,
-                        2 => input.shape = Some(lengths(field.value.message()?)?),
+                        2 => {
+                            let (lengths, symbols) = lengths(field.value.message()?)?;
+                            (input.shape, input.symbols) = (Some(lengths), symbols);
+                        }
                         _ => {}
                     }
                     Ok(())
@@ -253,23 +359,26 @@ impl<'a> Input<'a> {
     }
 }
 
-fn lengths(shape: Message<'_>) -> Result<Vec<Option<usize>>, Broken> {
-    let mut lengths = Vec::new();
+fn lengths(shape: Message<'_>) -> Result<(Vec<Option<usize>>, Vec<&str>), Broken> {
+    let (mut lengths, mut symbols) = (Vec::new(), Vec::new());
     for axis in children(shape, 1)? {
-        let mut length = None;
+        let (mut length, mut symbol) = (None, "");
         axis.each::<Broken>(|field| {
-            if field.number == 1 {
-                length = usize::try_from(field.value.int()?).ok().filter(|&length| length > 0);
+            match field.number {
+                1 => length = usize::try_from(field.value.int()?).ok().filter(|&length| length > 0),
+                2 => symbol = field.value.text()?,
+                _ => {}
             }
             Ok(())
         })?;
         lengths.push(length);
+        symbols.push(symbol);
     }
-    Ok(lengths)
+    Ok((lengths, symbols))
 }
 
 /// The messages in a field.
-fn children(message: Message<'_>, number: u64) -> Result<Vec<Message<'_>>, Broken> {
+pub(super) fn children(message: Message<'_>, number: u64) -> Result<Vec<Message<'_>>, Broken> {
     let mut found = Vec::new();
     message.each::<Broken>(|field| {
         if field.number == number {

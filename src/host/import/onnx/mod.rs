@@ -5,18 +5,18 @@ mod graph;
 mod head;
 mod linear;
 mod rows;
+mod shapes;
 mod split;
+mod tail;
 mod tensor;
 
 use std::path::{Path, PathBuf};
 
 use graph::Graph;
+#[cfg(not(feature = "import"))]
+use shapes::Shapes;
 #[cfg(feature = "import")]
-pub(super) use {
-    graph::Input,
-    head::{Head, Kind},
-    linear::Axis,
-};
+pub(super) use {graph::Input, head::Head, shapes::Shapes, split::Output as ValueOutput};
 
 use super::error::{ImportError, Obstacle};
 use super::layer::OutputLayer;
@@ -93,7 +93,9 @@ impl Onnx {
     /// If there is none, or several could be meant; if its weights can't be read.
     pub fn layer(&self, name: Option<&str>) -> Result<OutputLayer, ImportError> {
         let graph = self.graph()?;
-        self.named(graph.head(name).and_then(|head| graph.output_layer(&head, self.folder())))
+        let shapes = Shapes::of(&graph);
+        let head = self.named(graph.head(&shapes, self.folder(), name))?;
+        self.named(graph.output_layer(&head, self.folder()))
     }
 
     /// The network without its output layer: a file whose output is the layer's query.
@@ -109,8 +111,10 @@ impl Onnx {
     /// As [`Onnx::layer`].
     pub fn split(&self, name: Option<&str>) -> Result<Split, ImportError> {
         let graph = self.graph()?;
-        let head = self.named(graph.head(name))?;
-        let bytes = self.named(self.with_outputs(&graph, &[graph.query_output(&head)], false))?;
+        let shapes = Shapes::of(&graph);
+        let head = self.named(graph.head(&shapes, self.folder(), name))?;
+        let query = graph.query_output(&shapes, &head);
+        let bytes = self.named(self.with_outputs(&graph, &shapes, &[query], false))?;
         Ok(Split { bytes, query: head.layer.query.into(), taken: graph.taken(&head) })
     }
 

@@ -5,44 +5,52 @@
 use std::collections::HashSet;
 
 use super::Onnx;
-use super::graph::Graph;
+use super::graph::{Graph, Node};
 use super::head::Head;
-use super::linear::Axis;
+use super::shapes::{FLOAT, Shapes};
 use crate::host::import::error::Obstacle;
+use crate::host::import::layout::Dim;
 use crate::host::import::protobuf::{Broken, Message, put_bytes, put_int};
 
-/// The number of f32 in onnx.proto.
-const FLOAT: i64 = 1;
-
-/// A value that becomes an output. Tools want its shape, as far as it is known.
+/// A value that becomes an output. Tools want its type, and its shape as far as it is known.
 pub(in crate::host::import) struct Output<'a> {
     pub name: &'a str,
-    pub shape: Option<Vec<Option<usize>>>,
+    kind: i64,
+    shape: Option<Vec<Option<usize>>>,
 }
 
-impl<'a> From<&'a str> for Output<'a> {
-    fn from(name: &'a str) -> Self {
-        Self { name, shape: None }
+impl<'a> Output<'a> {
+    pub fn of(shapes: &Shapes<'a>, name: &'a str) -> Self {
+        let info = shapes.get(name).cloned().unwrap_or_default();
+        let length = |dim: &Dim| match *dim {
+            Dim::Known(length) => Some(length),
+            Dim::Symbol(_) => None,
+        };
+        let shape = info.dims.map(|dims| dims.iter().map(length).collect());
+        Self { name, kind: if info.kind == 0 { FLOAT } else { info.kind }, shape }
     }
 }
 
 impl<'a> Graph<'a> {
-    /// The query of a layer as an output: its axes are those of the weights, or of the network's output.
-    pub fn query_output(&self, head: &Head<'a>) -> Output<'a> {
-        let weights = self.constant_shape(head.layer.weights.value()).unwrap_or_default();
-        let columns = weights.get(usize::from(head.layer.by_class)).copied();
-        let known = self.outputs.iter().find(|output| output.name == head.output);
+    /// The query of a layer as an output: the length of its columns is that of the weights.
+    pub fn query_output(&self, shapes: &Shapes<'a>, head: &Head<'a>) -> Output<'a> {
+        let mut output = Output::of(shapes, head.layer.query);
+        let columns = self.lengths(&head.layer).map(|(_, columns)| columns);
         let rank = match self.nodes[head.layer.node].op {
-            "Gemm" => Some(2),
-            "Conv" => Some(weights.len()),
-            _ => known.filter(|_| head.same_layout).and_then(|output| Some(output.shape.as_ref()?.len())),
+            op if op.ends_with("Gemm") => Some(2),
+            op if op.ends_with("Conv") => self.constant_shape(head.layer.weights.value).map(|shape| shape.len()),
+            _ => None,
         };
-        let shape = rank.filter(|&rank| rank >= 2).map(|rank| {
-            let mut shape = vec![None; rank];
-            shape[if head.layer.axis == Axis::Last { rank - 1 } else { 1 }] = columns;
-            shape
-        });
-        Output { name: head.layer.query, shape }
+        if output.shape.is_none() {
+            output.shape = rank.map(|rank| vec![None; rank]);
+        }
+        if let Some(shape) = &mut output.shape {
+            let axis = shape.len().checked_sub(1 + head.layer.query_axis);
+            if let Some(length) = axis.and_then(|axis| shape.get_mut(axis)) {
+                *length = columns;
+            }
+        }
+        output
     }
 }
 
@@ -52,6 +60,7 @@ impl Onnx {
     pub(in crate::host::import) fn with_outputs(
         &self,
         graph: &Graph<'_>,
+        shapes: &Shapes<'_>,
         outputs: &[Output<'_>],
         whole: bool,
     ) -> Result<Vec<u8>, Obstacle> {
@@ -63,8 +72,8 @@ impl Onnx {
                 1 => {
                     node += 1;
                     let keep = needed.nodes.contains(&(node - 1));
-                    if keep && whole && graph.nodes[node - 1].op == "Conv" {
-                        put_bytes(&mut body, 1, &spelled_out(graph, node - 1, field.value.bytes()?)?);
+                    if keep && whole {
+                        put_bytes(&mut body, 1, &spelled_out(graph, shapes, node - 1, field.value.message()?)?);
                         return Ok(());
                     }
                     keep
@@ -104,12 +113,38 @@ impl Onnx {
     }
 }
 
-/// A convolution with the attributes that the format lets a writer leave out, and the engine does not.
-fn spelled_out(graph: &Graph<'_>, node: usize, message: &[u8]) -> Result<Vec<u8>, Obstacle> {
-    /// The number of a list of integers among the types of attributes.
+/// A node with the attributes that the format lets a writer leave out, and the engine does not, or reads otherwise.
+fn spelled_out(graph: &Graph<'_>, shapes: &Shapes<'_>, node: usize, message: Message<'_>) -> Result<Vec<u8>, Obstacle> {
+    /// The numbers of an integer and of a list of integers among the types of attributes.
+    const INT: i64 = 2;
     const INTS: i64 = 7;
     let node = &graph.nodes[node];
-    let mut message = message.to_vec();
+    let mut spelled = message.0.to_vec();
+    if matches!(node.op, "Softmax" | "LogSoftmax") && graph.opset < 13 {
+        let axis = old_axis(shapes, node)?;
+        spelled.clear();
+        message.each::<Broken>(|field| {
+            if field.number != 5 || super::graph::name_of(field.value.message()?)? != "axis" {
+                spelled.extend_from_slice(field.raw);
+            }
+            Ok(())
+        })?;
+        let mut attribute = Vec::new();
+        put_bytes(&mut attribute, 1, b"axis");
+        put_int(&mut attribute, 3, axis);
+        put_int(&mut attribute, 20, INT);
+        put_bytes(&mut spelled, 5, &attribute);
+    }
+    // Without training it hands on its input, which the engine does not know.
+    if node.op == "Dropout" && node.outputs.len() == 1 && !node.inputs.is_empty() && node.input(2).is_none() {
+        spelled.clear();
+        for (number, text) in [(1, node.inputs[0]), (2, node.output()), (3, node.name), (4, "Identity")] {
+            put_bytes(&mut spelled, number, text.as_bytes());
+        }
+    }
+    if node.op != "Conv" {
+        return Ok(spelled);
+    }
     let shape = node.input(1).and_then(|weights| graph.constant_shape(weights)).unwrap_or_default();
     let axes = shape.len().saturating_sub(2);
     for (name, value, count) in [("strides", 1, axes), ("dilations", 1, axes), ("pads", 0, 2 * axes)] {
@@ -121,9 +156,31 @@ fn spelled_out(graph: &Graph<'_>, node: usize, message: &[u8]) -> Result<Vec<u8>
         put_bytes(&mut attribute, 1, name.as_bytes());
         (0..count).for_each(|_| put_int(&mut attribute, 8, value));
         put_int(&mut attribute, 20, INTS);
-        put_bytes(&mut message, 5, &attribute);
+        put_bytes(&mut spelled, 5, &attribute);
     }
-    Ok(message)
+    Ok(spelled)
+}
+
+/// The only axis that a softmax of before opset 13 runs over: it takes all axes from a given one on together, the engine one.
+fn old_axis(shapes: &Shapes<'_>, node: &Node<'_>) -> Result<i64, Obstacle> {
+    let axis = node.int("axis", 1)?;
+    let dims = node.input(0).and_then(|input| shapes.dims(input));
+    let range = dims.and_then(|dims| {
+        Some((super::graph::axis(axis, dims.len())?..dims.len()).filter(|&at| dims[at] != Dim::Known(1)))
+    });
+    let only = range.and_then(|mut range| range.next().filter(|_| range.next().is_none()));
+    match only {
+        Some(axis) => Ok(axis as i64),
+        None if axis == -1 => Ok(-1),
+        // All of length one: any will do.
+        None if dims.is_some_and(|dims| dims.iter().skip(axis.max(0) as usize).all(|dim| *dim == Dim::Known(1))) => {
+            Ok(-1)
+        }
+        None => Err(Obstacle::Engine(format!(
+            "{} is a softmax over several axes together, as before opset 13",
+            node.label()
+        ))),
+    }
 }
 
 struct Needed<'a> {
@@ -174,7 +231,7 @@ fn output_of(graph: &Graph<'_>, output: &Output<'_>) -> Result<Vec<u8>, Obstacle
     })?;
     Ok(known.unwrap_or_else(|| {
         let (mut tensor, mut kind, mut info) = (Vec::new(), Vec::new(), Vec::new());
-        put_int(&mut tensor, 1, FLOAT);
+        put_int(&mut tensor, 1, output.kind);
         if let Some(lengths) = &output.shape {
             let mut shape = Vec::new();
             for &length in lengths {

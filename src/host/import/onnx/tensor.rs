@@ -122,6 +122,40 @@ impl<'a> Tensor<'a> {
         self.kind == 3
     }
 
+    /// Whether it is one boolean that is false.
+    pub fn is_false(&self) -> bool {
+        let is_false = |values| matches!(values, Ok(Values::Int(values)) if values == [0]);
+        self.kind == 9
+            && self.external.is_none()
+            && is_false(self.raw.map_or_else(|| self.listed(), |raw| self.decode(raw)))
+    }
+
+    /// The number of its type.
+    pub fn kind(&self) -> i64 {
+        self.kind
+    }
+
+    /// The values of a short list of integers in the file itself: axes, lengths, indices.
+    pub fn integers(&self) -> Option<Vec<i64>> {
+        /// Indices of classes can be many; nothing here is longer.
+        const MOST: usize = 1 << 20;
+        let count = self.count().ok().filter(|&count| count <= MOST && self.external.is_none())?;
+        let list: Vec<i64> = match (self.raw, self.kind) {
+            (Some(raw), 7) => raw.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect(),
+            (Some(raw), 6) => raw.as_chunks().0.iter().map(|&bytes| i32::from_le_bytes(bytes).into()).collect(),
+            (None, 6 | 7) => {
+                let mut list = Vec::new();
+                let read = self.message.each::<Broken>(|field| match field.number {
+                    5 | 7 => field.value.each_int(|int| list.push(int)),
+                    _ => Ok(()),
+                });
+                read.ok().map(|()| list)?
+            }
+            _ => return None,
+        };
+        (list.len() == count).then_some(list)
+    }
+
     fn count(&self) -> Result<usize, Obstacle> {
         let count = self.shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length));
         count.ok_or_else(|| self.malformed("has an impossible shape"))
@@ -130,7 +164,7 @@ impl<'a> Tensor<'a> {
     /// Bytes of a value.
     fn size(&self) -> Result<usize, Obstacle> {
         match self.kind {
-            2 | 3 => Ok(1),
+            2 | 3 | 9 => Ok(1),
             4 | 5 | 10 | 16 => Ok(2),
             1 | 6 | 12 => Ok(4),
             7 | 11 => Ok(8),
@@ -148,7 +182,7 @@ impl<'a> Tensor<'a> {
             10 => Values::Float(each(bytes, |b| f16::from_le_bytes(b).to_f32())),
             16 => Values::Float(each(bytes, |b| bf16::from_le_bytes(b).to_f32())),
             11 => Values::Float(each(bytes, |b| f64::from_le_bytes(b) as f32)),
-            2 => Values::Int(each(bytes, |b: [u8; 1]| i32::from(b[0]))),
+            2 | 9 => Values::Int(each(bytes, |b: [u8; 1]| i32::from(b[0]))),
             3 => Values::Int(each(bytes, |b| i32::from(i8::from_le_bytes(b)))),
             4 => Values::Int(each(bytes, |b| i32::from(u16::from_le_bytes(b)))),
             5 => Values::Int(each(bytes, |b| i32::from(i16::from_le_bytes(b)))),

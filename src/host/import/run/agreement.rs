@@ -1,17 +1,36 @@
-//! The whole network against body and model, on the same inputs.
+//! What a network answers against what a model answers, on the same inputs.
 
 use serde::Serialize;
 
-use super::Seen;
+use super::{RunOptions, Seen};
+use crate::host::Matrix;
 use crate::host::evaluate::{EvaluateError, stored_budget};
+use crate::host::import::error::{ImportError, Obstacle};
+use crate::host::import::{Onnx, OutputLayer};
+use crate::host::linear::{log_sum_exp, times_transposed};
 use crate::host::measure::{exact_predictions, predictions};
 use crate::math::Log2;
 use crate::{Model, Ranked};
+
+/// What a model is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Comparison {
+    /// What the network puts out: it was run to its end.
+    #[default]
+    Network,
+    /// The layer in floats, with what is known of the operators behind it: the network was not run to its end.
+    Layer,
+}
 
 /// How well a model agrees with the network that its layer comes from.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Agreement {
+    /// What it was compared with.
+    pub against: Comparison,
+    /// For a partial model: the operators that it leaves out.
+    pub left_out: Option<String>,
     /// Queries that were compared.
     pub queries: usize,
     /// Queries whose best class is the network's.
@@ -52,6 +71,34 @@ pub struct Difference {
 }
 
 impl Agreement {
+    /// Adds queries whose answers are those of the layer, computed in floats from its own weights.
+    ///
+    /// # Errors
+    /// As [`Agreement::add`].
+    pub fn add_layer(
+        &mut self,
+        model: &Model<'_>,
+        layer: &OutputLayer,
+        queries: &Matrix,
+        labels: Option<&[usize]>,
+    ) -> Result<(), EvaluateError> {
+        /// Queries at a time: bounds the memory of their probabilities.
+        const AT_A_TIME: usize = 64;
+        self.against = Comparison::Layer;
+        for part in queries.data().chunks(AT_A_TIME * queries.cols()) {
+            let Some(queries) = Matrix::new(part.to_vec(), queries.cols()) else { continue };
+            let probabilities = probabilities(&layer.weights, &layer.biases, &queries);
+            self.add(model, &Seen { queries, probabilities, skipped: 0, done: 0.0 }, labels)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether the mean |Δp| and the share of other best classes are at most these.
+    pub fn is_within(&self, difference: f64, others: f64) -> bool {
+        let share = (self.queries - self.same) as f64 / self.queries.max(1) as f64;
+        self.dp_mean <= difference && share <= others
+    }
+
     /// Adds what a portion of the inputs shows; `labels` are those of all queries.
     ///
     /// # Errors
@@ -108,5 +155,49 @@ impl Agreement {
             self.queries += 1;
         }
         Ok(())
+    }
+}
+
+/// Softmax of the scores of a layer, for queries of its dimension.
+fn probabilities(weights: &Matrix, biases: &[f32], queries: &Matrix) -> Option<Matrix> {
+    if queries.cols() != weights.cols() {
+        return None;
+    }
+    let mut data = times_transposed(queries.data(), weights.data(), weights.cols());
+    for row in data.chunks_exact_mut(weights.rows()) {
+        row.iter_mut().zip(biases).for_each(|(score, bias)| *score += bias);
+        let log_z = log_sum_exp(row);
+        row.iter_mut().for_each(|score| *score = (*score - log_z).exp());
+    }
+    Matrix::new(data, weights.rows())
+}
+
+/// Runs a network to its end on the first portion of its inputs, and compares its output with the softmax of its layer's
+/// scores in floats: the mean |Δp| of the network's best class, or `None` if the engine can't run it.
+///
+/// # Errors
+/// If the inputs are not what the network takes.
+pub fn difference(
+    network: &Onnx,
+    options: &RunOptions<'_>,
+    weights: &Matrix,
+    biases: &[f32],
+) -> Result<Option<f64>, ImportError> {
+    let (mut sum, mut count) = (0.0, 0usize);
+    let run = network.first_answers(options, &mut |seen| {
+        let Some(truth) = &seen.probabilities else { return Ok(()) };
+        let own = probabilities(weights, biases, &seen.queries).filter(|own| own.cols() == truth.cols());
+        let own =
+            own.ok_or_else(|| Obstacle::Inputs("its output has another number of classes than its layer".into()))?;
+        for (own, truth) in own.iter().zip(truth.iter()) {
+            let best = truth.iter().enumerate().fold(0, |best, (class, p)| if *p > truth[best] { class } else { best });
+            sum += f64::from((own[best] - truth[best]).abs());
+            count += 1;
+        }
+        Ok(())
+    });
+    match run {
+        Err(error) if matches!(error.obstacle(), Obstacle::Engine(_)) => Ok(None),
+        run => run.map(|()| (count > 0).then(|| sum / count as f64)),
     }
 }

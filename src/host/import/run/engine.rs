@@ -49,10 +49,14 @@ fn value(tensor: &Tensor) -> Result<Value, Obstacle> {
 }
 
 fn output(value: Value) -> Result<Output, Obstacle> {
-    match value {
-        Value::FloatTensor(tensor) => Ok(Output { shape: tensor.shape().to_vec(), data: tensor.to_vec() }),
-        _ => Err(Obstacle::Engine("the layer's inputs are not floats".into())),
-    }
+    let (shape, data) = match value {
+        Value::FloatTensor(tensor) => (tensor.shape().to_vec(), tensor.to_vec()),
+        Value::Int32Tensor(tensor) => (tensor.shape().to_vec(), tensor.iter().map(|&value| value as f32).collect()),
+        Value::Int8Tensor(tensor) => (tensor.shape().to_vec(), tensor.iter().map(|&value| value.into()).collect()),
+        Value::UInt8Tensor(tensor) => (tensor.shape().to_vec(), tensor.iter().map(|&value| value.into()).collect()),
+        _ => return Err(Obstacle::Engine("the layer's inputs are not numbers".into())),
+    };
+    Ok(Output { shape, data })
 }
 
 /// The engine expects well-formed networks: its panics are errors here.

@@ -63,6 +63,10 @@ impl<'a> Table<'a> {
         self.bytes.get(self.field(number)?).copied()
     }
 
+    pub fn f32(&self, number: usize) -> Option<f32> {
+        self.u32(number).map(f32::from_bits)
+    }
+
     pub fn u32(&self, number: usize) -> Option<u32> {
         u32_at(self.bytes, self.field(number)?)
     }

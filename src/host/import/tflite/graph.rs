@@ -5,15 +5,37 @@ use half::f16;
 use super::flatbuffer::{Table, Vector};
 use crate::host::import::array::{Array, Values};
 use crate::host::import::error::Obstacle;
+use crate::host::import::layout::Dim;
 
 /// Operators that are looked at, by their number in the schema.
 pub(super) const ADD: u32 = 0;
 pub(super) const CONV_2D: u32 = 3;
 pub(super) const DEQUANTIZE: u32 = 6;
 pub(super) const FULLY_CONNECTED: u32 = 9;
+pub(super) const LOGISTIC: u32 = 14;
+pub(super) const MUL: u32 = 18;
+pub(super) const RESHAPE: u32 = 22;
+pub(super) const SOFTMAX: u32 = 25;
+pub(super) const TRANSPOSE: u32 = 39;
+pub(super) const SUB: u32 = 41;
+pub(super) const DIV: u32 = 42;
+pub(super) const SQUEEZE: u32 = 43;
+pub(super) const EXP: u32 = 47;
+pub(super) const TOPK_V2: u32 = 48;
+pub(super) const LOG_SOFTMAX: u32 = 50;
+pub(super) const CAST: u32 = 53;
+pub(super) const MAXIMUM: u32 = 55;
+pub(super) const ARG_MAX: u32 = 56;
+pub(super) const NEG: u32 = 59;
+pub(super) const EXPAND_DIMS: u32 = 70;
+pub(super) const LOG: u32 = 73;
+pub(super) const SUM: u32 = 74;
+pub(super) const SHAPE: u32 = 77;
+pub(super) const REDUCE_MAX: u32 = 82;
+pub(super) const QUANTIZE: u32 = 114;
 
-/// Names of the operators that end a classifier, for messages.
-const NAMES: [(u32, &str); 26] = [
+/// Names of operators, for messages.
+const NAMES: [(u32, &str); 51] = [
     (ADD, "ADD"),
     (1, "AVERAGE_POOL_2D"),
     (2, "CONCATENATION"),
@@ -22,24 +44,49 @@ const NAMES: [(u32, &str); 26] = [
     (5, "DEPTH_TO_SPACE"),
     (DEQUANTIZE, "DEQUANTIZE"),
     (FULLY_CONNECTED, "FULLY_CONNECTED"),
-    (14, "LOGISTIC"),
+    (LOGISTIC, "LOGISTIC"),
     (17, "MAX_POOL_2D"),
-    (18, "MUL"),
+    (MUL, "MUL"),
     (19, "RELU"),
-    (22, "RESHAPE"),
-    (25, "SOFTMAX"),
+    (21, "RELU6"),
+    (RESHAPE, "RESHAPE"),
+    (SOFTMAX, "SOFTMAX"),
     (27, "SVDF"),
     (28, "TANH"),
     (32, "CUSTOM"),
+    (34, "PAD"),
     (36, "GATHER"),
+    (TRANSPOSE, "TRANSPOSE"),
     (40, "MEAN"),
-    (41, "SUB"),
+    (SUB, "SUB"),
+    (DIV, "DIV"),
+    (SQUEEZE, "SQUEEZE"),
     (45, "STRIDED_SLICE"),
-    (50, "LOG_SOFTMAX"),
-    (55, "MAXIMUM"),
-    (56, "ARG_MAX"),
-    (114, "QUANTIZE"),
+    (EXP, "EXP"),
+    (TOPK_V2, "TOPK_V2"),
+    (49, "SPLIT"),
+    (LOG_SOFTMAX, "LOG_SOFTMAX"),
+    (CAST, "CAST"),
+    (MAXIMUM, "MAXIMUM"),
+    (ARG_MAX, "ARG_MAX"),
+    (57, "MINIMUM"),
+    (NEG, "NEG"),
+    (64, "SELECT"),
+    (65, "SLICE"),
+    (EXPAND_DIMS, "EXPAND_DIMS"),
+    (LOG, "LOG"),
+    (SUM, "SUM"),
+    (75, "SQRT"),
+    (SHAPE, "SHAPE"),
+    (78, "POW"),
+    (79, "ARG_MIN"),
+    (REDUCE_MAX, "REDUCE_MAX"),
+    (QUANTIZE, "QUANTIZE"),
+    (117, "HARD_SWISH"),
     (118, "IF"),
+    (119, "WHILE"),
+    (123, "SELECT_V2"),
+    (126, "BATCH_MATMUL"),
 ];
 
 /// The first graph of a file.
@@ -60,6 +107,8 @@ pub(super) struct Operator<'a> {
     pub inputs: Vec<i32>,
     /// The first output; −1 for operators that have none.
     pub output: i32,
+    /// All outputs.
+    pub outputs: Vec<i32>,
     pub options: Option<Table<'a>>,
 }
 
@@ -89,10 +138,12 @@ impl<'a> Graph<'a> {
         let code = self.codes.table(table.u32(0).unwrap_or(0) as usize)?;
         // Numbers below 127 stand in the older, narrower field.
         let narrow = u32::from(code.u8(0).unwrap_or(0));
+        let outputs: Vec<i32> = table.vector::<4>(2).map(|outputs| outputs.ints().collect()).unwrap_or_default();
         Some(Operator {
             code: narrow.max(code.u32(3).unwrap_or(0)),
             inputs: table.vector::<4>(1).map(|inputs| inputs.ints().collect()).unwrap_or_default(),
-            output: table.vector::<4>(2).and_then(|outputs| outputs.ints().next()).unwrap_or(-1),
+            output: outputs.first().copied().unwrap_or(-1),
+            outputs,
             options: table.table(4),
         })
     }
@@ -125,6 +176,32 @@ impl<'a> Tensor<'a> {
     pub fn shape(&self) -> Vec<usize> {
         let lengths = self.table.vector::<4>(0);
         lengths.map(|lengths| lengths.ints().map(|n| usize::try_from(n).unwrap_or(0)).collect()).unwrap_or_default()
+    }
+
+    /// Lengths of its axes, with those that vary.
+    pub fn dims(&self) -> Vec<Dim> {
+        let shape = self.shape();
+        let said: Vec<i32> = self.table.vector::<4>(7).map(|said| said.ints().collect()).unwrap_or_default();
+        let length = |(axis, &length): (usize, &usize)| match said.get(axis) {
+            Some(-1) if said.len() == shape.len() => Dim::Symbol(u32::MAX),
+            _ => Dim::Known(length),
+        };
+        shape.iter().enumerate().map(length).collect()
+    }
+
+    /// Whether its values are floats, or integers with a scale.
+    pub fn is_real(&self) -> bool {
+        matches!(self.kind(), 0 | 1) || self.quantisation().is_some()
+    }
+
+    /// The values of a short list of integers.
+    pub fn integers(&self) -> Option<Vec<i64>> {
+        let data = self.data()?;
+        match self.kind() {
+            2 => Some(data.as_chunks().0.iter().map(|&bytes| i32::from_le_bytes(bytes).into()).collect()),
+            4 => Some(data.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect()),
+            _ => None,
+        }
     }
 
     /// The number of its type.
