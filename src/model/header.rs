@@ -64,7 +64,7 @@ impl FileHeader {
     ///
     /// # Errors
     /// [`Error::NotAModel`] if the magic bytes are others, [`Error::Truncated`] if there are fewer than [`FileHeader::LEN`] bytes.
-    #[cold]
+    #[inline]
     pub fn read(prefix: &[u8]) -> Result<Self, Error> {
         if !prefix.starts_with(&MAGIC) {
             let cut = prefix.len() < MAGIC.len() && MAGIC.starts_with(prefix);
@@ -77,7 +77,7 @@ impl FileHeader {
     }
 
     /// Returns the length of a file that this library reads.
-    #[cold]
+    #[inline]
     pub(super) fn readable_len(&self) -> Result<usize, Error> {
         if self.version == FORMAT_VERSION { Ok(self.len as usize) } else { Err(Error::Version(self.version)) }
     }
