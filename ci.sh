@@ -5,6 +5,7 @@
 #   ./ci.sh host            format, lints, tests, documentation and examples on this machine
 #   ./ci.sh qemu            builds for bare targets, and the examples on Cortex-M boards in QEMU
 #   ./ci.sh device          the part of `qemu` that measures: flash by part, instructions by size of the layer
+#   ./ci.sh cycles          the part of `qemu` that prices instructions: cycles of a query on a Cortex-M4F, by function
 #   ./ci.sh network         the commands of src/guide/from_your_network.md; fetches a network, so it runs only when asked for
 #   ./ci.sh fuzz [SECONDS]  every fuzz target from its seeds, for SECONDS each (60)
 #
@@ -37,9 +38,13 @@ main() {
         step "tools for devices" device_tools
         device
         ;;
+    cycles)
+        step "tools for devices" device_tools
+        cycles
+        ;;
     network) network ;;
     fuzz) fuzz "${2:-60}" ;;
-    *) die "usage: ./ci.sh [host|qemu|device|network|fuzz [SECONDS]]" ;;
+    *) die "usage: ./ci.sh [host|qemu|device|cycles|network|fuzz [SECONDS]]" ;;
     esac
 }
 
@@ -88,7 +93,7 @@ summary() {
     fi
 }
 
-for part in toolchain host device fuzz; do
+for part in toolchain host device cycles fuzz; do
     # shellcheck source=/dev/null
     source "ci/$part.sh"
 done

@@ -7,7 +7,7 @@
 mod support;
 
 use core::fmt;
-use support::{entry, figure, say};
+use support::{entry, figure, mark, say};
 use zhat::keywords::{Decision, Encoder, EncoderError, HOP, SAMPLE_RATE, Spotter};
 use zhat::{Classifier, Error, Model, Names, include_model};
 
@@ -74,7 +74,12 @@ fn hear(
             counts.frames_of_words += u64::from(spotter.is_listening());
             if due {
                 let decision;
-                (decision, output) = support::instructions_of(|| spotter.decide());
+                (decision, output) = support::instructions_of(|| {
+                    mark!(1);
+                    let decision = spotter.decide();
+                    mark!(0);
+                    decision
+                });
                 if let Some(decision) = decision? {
                     counts.decisions += 1;
                     each(&decision);
