@@ -1,241 +1,330 @@
-//! Dot products with the DSP extension of ARMv7E-M and ARMv8-M.
+//! Dot products and scores with the DSP extension of ARMv7E-M and ARMv8-M.
 //!
-//! SMLAD multiplies and adds two 16-bit pairs: a word of a row as it is, and once more with the low byte of each half,
-//! which SXTB16 widens. Two rows share every load of the query: for 8 columns one LDM of four query words, and per row
-//! one LDRD, two SXTB16 and four SMLAD: 15 instructions for 16 multiply-accumulates, two for the loop each 128, and
-//! 11 for each pair of rows.
+//! SMLAD multiplies and adds two 16-bit pairs: a word of a row as it is, and once more with the low byte of each half in the
+//! place of the high one (AND of the word moved up by eight: 256·a). Three rows share every load of the query: for four columns
+//! five LDR that overlap and nine other instructions, 15 cycles for 12 multiply-accumulates, 6 for the loop each 64 columns, and
+//! 46 for three scores and what the next three rows begin with. Registers are at their limit: a fourth row would need two more.
+//! Rows that are left over go one by one, at 7 cycles for four columns.
 #![allow(unsafe_code)]
 
-use core::arch::asm;
-use core::ops::Range;
+use core::arch::naked_asm;
+use core::marker::PhantomData;
 
-use super::portable;
-use crate::hint::keep_small;
-
-/// The dot product of one row with the query.
-#[inline]
-pub fn dot(row: &[i16], query: &[i16]) -> i32 {
-    if row.len() >= query.len() / 2 && is_sound(row, query) {
-        // SAFETY: both are sound, and the row is as long as the query.
-        unsafe { dot_one(row.as_ptr(), query) }
-    } else {
-        portable::dot(row, query)
-    }
+/// What all calls for one table and one query have in common: checked once, and in the order in which the code takes it.
+#[repr(C)]
+pub struct Frame<'a> {
+    query: *const i16,
+    /// Rounds of a loop of [`PARTS`] parts of four columns.
+    rounds: usize,
+    /// The scale is moved up by so many bits.
+    up: u32,
+    unit: i32,
+    /// From the scales to the biases, in bytes.
+    to_biases: usize,
+    /// Bytes of code that the first round leaves out: of three rows, and of one.
+    skipped_of_three: usize,
+    skipped_of_one: usize,
+    table: *const i16,
+    stride: usize,
+    rows: usize,
+    /// Null if dot products are wanted as they are.
+    scales: *const u16,
+    borrowed: PhantomData<&'a [i16]>,
 }
 
-/// The dot products of rows with the query: of those that are picked by their numbers, or of the first ones. False, and
-/// nothing done, if something is not sound or a row is not in the table.
-#[inline(never)]
-pub fn dots(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) -> bool {
-    if !is_sound(table, query) {
-        return false;
-    }
-    let pairs = query.len() / 2;
-    let rows = table.len() / pairs;
-    let (numbers, count) = match picked {
-        Some(picked) if are_below(picked, rows) => (picked.as_ptr(), picked.len()),
-        Some(_) => return false,
-        None => (core::ptr::null(), rows),
-    };
-    let count = count.min(dots.len());
-    if count > 1 {
-        let start = dots.as_mut_ptr();
-        // SAFETY: table and query are sound, the table has the rows, and there is one for each of an even number of
-        // places.
-        unsafe { dot_pairs(table.as_ptr(), numbers, query, start..start.wrapping_add(count & !1)) };
-    }
-    if count & 1 == 1 {
-        let last = count - 1;
-        let row = picked.and_then(|picked| picked.get(last)).map_or(last, |&row| row as usize);
-        if let Some(place) = dots.get_mut(last) {
-            // SAFETY: as above.
-            *place = unsafe { dot_one(table.as_ptr().wrapping_add(row * pairs), query) };
+/// What makes scores of dot products: a scale for each row, which is moved `up`, and a bias for each, in a unit.
+pub struct Scaling<'a> {
+    pub scales: &'a [u16],
+    pub biases: &'a [i16],
+    pub up: u32,
+    pub unit: i16,
+}
+
+/// Parts of four columns in a loop.
+const PARTS: usize = 8;
+/// Bytes of code of four columns: of three rows, and of one.
+const THREE: usize = 56;
+const ONE: usize = 24;
+
+impl<'a> Frame<'a> {
+    /// `None` if something is not as the code needs it: whole words, on words, and a scale and a bias for each row.
+    #[inline]
+    pub fn new(table: &'a [i16], query: &'a [i16], scaling: Option<Scaling<'a>>) -> Option<Self> {
+        let stride = query.len();
+        let rows = table.len().checked_div(stride / 2)?;
+        if !(stride | table.as_ptr().addr() | query.as_ptr().addr()).is_multiple_of(4) {
+            return None;
         }
+        let (mut scales, mut biases, mut up, mut unit) = (core::ptr::null(), 0, 0, 0);
+        if let Some(scaling) = scaling {
+            if scaling.scales.len() < rows || scaling.biases.len() < rows {
+                return None;
+            }
+            (scales, biases) = (scaling.scales.as_ptr(), scaling.biases.as_ptr().addr());
+            (up, unit) = (scaling.up, scaling.unit.into());
+        }
+        let skipped = (stride / 4).wrapping_neg() % PARTS;
+        Some(Self {
+            query: query.as_ptr(),
+            rounds: stride.div_ceil(4 * PARTS),
+            up,
+            unit,
+            to_biases: biases.wrapping_sub(scales.addr()),
+            skipped_of_three: skipped * THREE,
+            skipped_of_one: skipped * ONE,
+            table: table.as_ptr(),
+            stride,
+            rows,
+            scales,
+            borrowed: PhantomData,
+        })
     }
-    true
+
+    /// The number of rows.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Fills the places for the rows from `first` on; false, and nothing done, if there are fewer. Without a scaling `first` is zero.
+    #[inline]
+    pub fn of_rows(&self, first: usize, places: &mut [i32]) -> bool {
+        let fits = first.wrapping_add(places.len()) <= self.rows && first <= self.rows;
+        if !fits || first > 0 && self.scales.is_null() {
+            return false;
+        }
+        let ends = places.as_mut_ptr_range();
+        // SAFETY: the table has a row for each place; the frame was checked when it was made, and borrows what it points to.
+        ends.is_empty() || unsafe { dot_each(self, first << 1 | 1, ends.start, ends.end) }
+    }
+
+    /// Fills the places with the dot products, not the scores, of the rows with these numbers. False if a row is not in the table:
+    /// places may then hold anything.
+    #[inline]
+    pub fn of_picked(&self, picked: &[u32], places: &mut [i32]) -> bool {
+        let (count, start) = (places.len().min(picked.len()), places.as_mut_ptr());
+        // SAFETY: there is a number for each place up to the end; the rest as above.
+        count == 0 || unsafe { dot_each(self, picked.as_ptr().addr(), start, start.wrapping_add(count)) }
+    }
 }
 
-fn are_below(picked: &[u32], rows: usize) -> bool {
-    picked.iter().all(|&row| {
-        keep_small();
-        (row as usize) < rows
-    })
-}
-
-/// What both blocks ask for: whole words, on words, and eight columns or more.
-fn is_sound(rows: &[i16], query: &[i16]) -> bool {
-    query.len() >= 8
-        && query.len().is_multiple_of(4)
-        && (rows.as_ptr().addr() | query.as_ptr().addr()).is_multiple_of(4)
-}
-
-/// 8 columns of one row: the query's words in r8, r9, r10 and lr, the row's in r11 and r12.
-macro_rules! eight_columns {
-    ($row:literal, $whole:literal, $low:literal) => {
-        concat!(
-            concat!("ldrd r11, r12, [", $row, "], #8\n"),
-            concat!("smlad ", $whole, ", r11, r8, ", $whole, "\n sxtb16 r11, r11\n"),
-            concat!("smlad ", $whole, ", r12, r10, ", $whole, "\n sxtb16 r12, r12\n"),
-            concat!("smlad ", $low, ", r11, r9, ", $low, "\n smlad ", $low, ", r12, lr, ", $low, "\n"),
-        )
-    };
-}
-
-/// 8 columns of the rows in r0 and r1, added to r3 and r5, r4 and r6: 60 bytes.
-macro_rules! eight_columns_of_two {
-    () => {
-        concat!("ldm r2!, {{r8, r9, r10, lr}}\n", eight_columns!("r0", "r3", "r5"), eight_columns!("r1", "r4", "r6"))
-    };
-}
-
-/// 4 columns of one row: the query's words in r8 and r9.
+/// The word of a row in `$word`, times the query's odd values in r8 and its even ones in r9, added to `$sum`.
 macro_rules! four_columns {
-    ($row:literal, $whole:literal, $low:literal) => {
+    ($word:literal, $sum:literal) => {
         concat!(
-            concat!("ldr r11, [", $row, "], #4\n"),
-            concat!("smlad ", $whole, ", r11, r8, ", $whole, "\n sxtb16 r11, r11\n"),
-            concat!("smlad ", $low, ", r11, r9, ", $low, "\n"),
+            concat!("smlad ", $sum, ", ", $word, ", r8, ", $sum, "\n and ", $word, ", r7, ", $word, ", lsl #8\n"),
+            concat!("smlad ", $sum, ", ", $word, ", r9, ", $sum, "\n"),
         )
     };
 }
 
-/// Fills `places` two by two with the dot products of the rows with these numbers or, if there are none, of consecutive
-/// ones.
-///
-/// All of it is one block: what the compiler would put between two pairs takes a fifth of the time of rows of 64. No
-/// register is left in it, so a frame on the stack has what each pair begins with: one LDM loads the query's address,
-/// zeros for the four sums, the number of passes of the loop, and where to begin. That is inside the loop where the columns
-/// are not a multiple of 64, in front of it where they are not one of 8, and where two numbers are turned into addresses
-/// if rows are picked. r6 and r7 the compiler will not lend to `asm!`: they are saved by hand.
-///
-/// # Safety
-/// Table and query are sound. `places` is not empty and even, and the table has a row for each place.
-#[inline(always)]
-unsafe fn dot_pairs(table: *const i16, numbers: *const u32, query: &[i16], places: Range<*mut i32>) {
-    // SAFETY: for each pair 8·⌊stride/8⌋ + stride % 8 = stride columns are read from both rows and the query, since 4
-    // divides the stride, and two places written. Places to jump to are computed from labels with the bit that says
-    // Thumb; the loop is entered at one of its eight parts of 60 bytes each. Every register written is declared, or
-    // restored; the stack is as before at the end.
-    unsafe {
-        asm!(
-            "push {{r6, r7}}",
-            "lsrs r6, r5, #3",          // parts of 8 columns
-            "adds r7, r6, #7",
-            "lsrs r7, r7, #3",          // rounds of the loop, the first from the middle if 8 does not divide the parts
-            "rsbs r6, r6, #0",
-            "and r6, r6, #7",           // parts that it leaves out
-            "rsb r6, r6, r6, lsl #4",
-            "add r1, r0, r5",           // the second row
-            "adr r11, 3f + 1",
-            "add r6, r11, r6, lsl #2",  // 60 bytes each
-            "mov r10, r6",
-            "tst r5, #4",
-            "it ne",
-            "adrne r10, 5f + 1",
-            "mov r11, r10",
-            "cmp r9, #0",
-            "it ne",
-            "adrne r11, 7f + 1",
-            "sub r9, r9, r3",
-            "push {{r0, r3, r4, r5, r6, r9, r10}}", // +28: table, places, end, stride, loop, numbers − places, four columns
-            "mov r8, r3",
-            "movs r3, #0",
-            "movs r4, #0",
-            "movs r5, #0",
-            "movs r6, #0",
-            "push {{r2, r3, r4, r5, r6, r7, r11}}",
-            "ldm sp, {{r2, r3, r4, r5, r6, r7, pc}}",
-            // Two numbers of rows to their addresses.
-            "7:",
-            "ldr r9, [sp, #48]",
-            "add r9, r9, r8",
-            "ldrd r0, r1, [r9]",
-            "ldr r9, [sp, #28]",
-            "ldr r10, [sp, #40]",
-            "mla r0, r0, r10, r9",
-            "mla r1, r1, r10, r9",
-            "ldr pc, [sp, #52]",
-            // Four columns.
-            "5:",
-            "ldm r2!, {{r8, r9}}",
-            four_columns!("r0", "r3", "r5"),
-            four_columns!("r1", "r4", "r6"),
-            "ldr pc, [sp, #44]",
-            ".p2align 2",
-            "3:",
-            eight_columns_of_two!(),
-            eight_columns_of_two!(),
-            eight_columns_of_two!(),
-            eight_columns_of_two!(),
-            eight_columns_of_two!(),
-            eight_columns_of_two!(),
-            eight_columns_of_two!(),
-            eight_columns_of_two!(),
-            "subs r7, r7, #1",
-            "bne 3b",
-            "ldrd r8, r9, [sp, #32]",
-            "ldr r10, [sp, #40]",
-            "add r3, r3, r5, lsl #8",
-            "add r4, r4, r6, lsl #8",
-            "strd r3, r4, [r8], #8",
-            "str r8, [sp, #32]",
-            "mov r0, r1",               // after the second row is the first of the next pair
-            "add r1, r1, r10",
-            "cmp r8, r9",
-            "it ne",
-            "ldmne sp, {{r2, r3, r4, r5, r6, r7, pc}}",
-            "add sp, sp, #56",
-            "pop {{r6, r7}}",
-            inout("r0") table => _,
-            out("r1") _,
-            inout("r2") query.as_ptr() => _,
-            inout("r3") places.start => _,
-            inout("r4") places.end => _,
-            inout("r5") query.len() => _,
-            out("r8") _,
-            inout("r9") numbers => _,
-            out("r10") _,
-            out("r11") _,
-            out("r12") _,
-            out("lr") _,
-        );
-    }
+/// Four columns of the row at r0 and of those that are r1 and r2 bytes behind it, added to r4, r5 and r6: 56 bytes.
+macro_rules! four_columns_of_three {
+    () => {
+        concat!(
+            "ldr.w r9, [r3, #4]\n ldr.w r8, [r3], #8\n ldr.w r11, [r0, r1]\n ldr.w r12, [r0, r2]\n ldr.w r10, [r0], #4\n",
+            four_columns!("r10", "r4"),
+            four_columns!("r11", "r5"),
+            four_columns!("r12", "r6"),
+        )
+    };
 }
 
-/// The dot product of one row.
+/// Four columns of the row at r0, added to r4: 24 bytes.
+macro_rules! four_columns_of_one {
+    () => {
+        concat!("ldr.w r9, [r3, #4]\n ldr.w r8, [r3], #8\n ldr.w r10, [r0], #4\n", four_columns!("r10", "r4"))
+    };
+}
+
+/// Fills the places: of rows from one on, whose number is the upper 31 bits of `which` if the lowest is one, with scores, or with dot
+/// products where the frame has no scales; or of the rows whose numbers are at the address `which`, with dot products. Three rows by
+/// three, then one by one. False if a number is not below the number of rows: places may then hold anything.
+///
+/// No register is left in the loops, so the stack has what goes on from one group of rows to the next: +0 the next place, +4 its scale
+/// (zero: none), +8 the place from which on there are fewer than three (zero: rows are picked), +12 to +28 the first five fields of
+/// the frame, +32 and +36 where three rows and one begin, +40 the end of the places, +44 the frame, +48 from a place to its row's number
+/// (zero: none are picked). Where the parts of a loop do not divide those of a row, its first round begins in the middle.
 ///
 /// # Safety
-/// Row and query are sound, the row half as many numbers as the query.
-#[inline(never)]
-unsafe fn dot_one(row: *const i16, query: &[i16]) -> i32 {
-    let (whole, low): (i32, i32);
-    // SAFETY: 8·⌊stride/8⌋ + stride % 8 = stride columns are read from both, since 4 divides the stride.
-    unsafe {
-        asm!(
-            "lsr r1, r3, #3",
-            "2:",
-            "ldm r2!, {{r8, r9, r10, lr}}",
-            eight_columns!("r0", "r4", "r5"),
-            "subs r1, r1, #1",
-            "bne 2b",
-            "tst r3, #4",
-            "beq 3f",
-            "ldm r2, {{r8, r9}}",
-            four_columns!("r0", "r4", "r5"),
-            "3:",
-            inout("r0") row => _,
-            out("r1") _,
-            inout("r2") query.as_ptr() => _,
-            in("r3") query.len(),
-            inout("r4") 0 => whole,
-            inout("r5") 0 => low,
-            out("r8") _,
-            out("r9") _,
-            out("r10") _,
-            out("r11") _,
-            out("r12") _,
-            out("lr") _,
-        );
-    }
-    whole.wrapping_add(low << 8)
+/// The frame is one that [`Frame::new`] made, of things that are still there. There are places; the table has a row for each, or there
+/// is a number for each.
+// Each row takes ⌈stride/4⌉ parts of four columns from it and from the query, and one place is written: three rows only where three
+// places are left, picked ones only after their numbers were compared. Places to jump to are computed from labels with the bit
+// that says Thumb. Registers that a caller keeps are restored; the stack is as before at the end.
+#[unsafe(naked)]
+unsafe extern "C" fn dot_each(frame: &Frame<'_>, which: usize, place: *mut i32, end: *mut i32) -> bool {
+    naked_asm!(
+        "push {{r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+        "ldm r0, {{r4, r5, r6, r7, r8}}",
+        "ldrd r9, r10, [r0, #20]",
+        "adr.w r11, 30f + 1",
+        "add r9, r9, r11",
+        "adr.w r11, 20f + 1",
+        "add r10, r10, r11",
+        "mov r11, r3",
+        "mov r12, r0",
+        "lsrs r3, r1, #1",
+        "ite cc",
+        "subcc.w lr, r1, r2",
+        "movcs.w lr, #0",
+        "push {{r4, r5, r6, r7, r8, r9, r10, r11, r12, lr}}",
+        "mov r8, r2",
+        "mov.w r7, #0xff00ff00",
+        "bcc 72f",
+        "ldr r6, [r12, #28]",
+        "ldr r1, [r12, #32]",
+        "ldr r4, [r12, #40]",
+        "sub.w r5, r11, #8",
+        "mla r0, r3, r1, r6",
+        "cmp r4, #0",
+        "it ne",
+        "addne.w r4, r4, r3, lsl #1",
+        "push {{r2, r4, r5}}",
+        "lsl.w r2, r1, #1",
+        "cmp r8, r5",
+        "bhs 60f",
+        "48:",
+        "ldr r3, [sp, #12]",
+        "ldr lr, [sp, #16]",
+        "ldr r11, [sp, #32]",
+        "b 50f",
+        // Three rows.
+        ".p2align 2",
+        "30:",
+        four_columns_of_three!(),
+        four_columns_of_three!(),
+        four_columns_of_three!(),
+        four_columns_of_three!(),
+        four_columns_of_three!(),
+        four_columns_of_three!(),
+        four_columns_of_three!(),
+        four_columns_of_three!(),
+        "subs lr, lr, #1",
+        "bne 30b",
+        "ldr r7, [sp, #4]",
+        "ldr r8, [sp]",
+        "ldr r3, [sp, #20]",
+        "ldr r9, [sp, #24]",
+        "ldr r10, [sp, #28]",
+        "cbz r7, 46f",
+        "ldrh r11, [r7, #2]",
+        "ldrh r12, [r7, #4]",
+        "ldrh lr, [r7], #6",
+        "add r10, r10, r7",
+        "lsl r11, r11, r3",
+        "lsl r12, r12, r3",
+        "lsl lr, lr, r3",
+        "str r7, [sp, #4]",
+        "smmul r4, r4, lr",
+        "smmul r5, r5, r11",
+        "smmul r6, r6, r12",
+        "ldrh lr, [r10, #-6]",
+        "ldrh r11, [r10, #-4]",
+        "ldrh r12, [r10, #-2]",
+        "ldr r7, [sp, #8]",
+        "smlabb r4, lr, r9, r4",
+        "smlabb r5, r11, r9, r5",
+        "smlabb r6, r12, r9, r6",
+        "45:",
+        "stm r8!, {{r4, r5, r6}}",
+        "str r8, [sp]",
+        "ldr r3, [sp, #12]",
+        "ldr lr, [sp, #16]",
+        "ldr r11, [sp, #32]",
+        "cmp r8, r7",
+        "mov.w r7, #0xff00ff00",
+        "add.w r0, r0, r2",
+        "bhs 60f",
+        "50:",
+        "movs r4, #0",
+        "movs r5, #0",
+        "movs r6, #0",
+        "bx r11",
+        "46:",
+        "ldr r7, [sp, #8]",
+        "b 45b",
+        // One row.
+        ".p2align 2",
+        "20:",
+        four_columns_of_one!(),
+        four_columns_of_one!(),
+        four_columns_of_one!(),
+        four_columns_of_one!(),
+        four_columns_of_one!(),
+        four_columns_of_one!(),
+        four_columns_of_one!(),
+        four_columns_of_one!(),
+        "subs lr, lr, #1",
+        "bne 20b",
+        "ldr r7, [sp, #4]",
+        "ldr r8, [sp]",
+        "ldr r3, [sp, #20]",
+        "ldr r9, [sp, #24]",
+        "ldr r10, [sp, #28]",
+        "cbz r7, 22f",
+        "ldrh r12, [r7, r10]",
+        "ldrh lr, [r7], #2",
+        "str r7, [sp, #4]",
+        "lsl lr, lr, r3",
+        "smmul r4, r4, lr",
+        "smlabb r4, r12, r9, r4",
+        "22:",
+        "mov.w r7, #0xff00ff00",
+        "str r4, [r8], #4",
+        "str r8, [sp]",
+        "60:",
+        "ldr r9, [sp, #40]",
+        "ldr r10, [sp, #48]",
+        "subs r9, r9, r8",
+        "beq 90f",
+        "cmp r10, #0",
+        "bne 70f",
+        "61:",
+        "ldr r3, [sp, #12]",
+        "ldr lr, [sp, #16]",
+        "movs r4, #0",
+        "ldr pc, [sp, #36]",
+        // Numbers of rows to their addresses.
+        "72:",
+        "movs r4, #0",
+        "movs r5, #0",
+        "push {{r2, r4, r5}}",
+        "b 60b",
+        "70:",
+        "ldr r11, [sp, #44]",
+        "ldr r0, [r10, r8]",
+        "ldr r12, [r11, #32]",
+        "ldr r4, [r11, #36]",
+        "ldr r11, [r11, #28]",
+        "cmp r9, #12",
+        "bhs 71f",
+        "cmp r0, r4",
+        "bhs 91f",
+        "mla r0, r0, r12, r11",
+        "b 61b",
+        "71:",
+        "add r10, r10, r8",
+        "ldrd r1, r2, [r10, #4]",
+        "cmp r0, r4",
+        "it lo",
+        "cmplo r1, r4",
+        "it lo",
+        "cmplo r2, r4",
+        "bhs 91f",
+        "subs r1, r1, r0",
+        "subs r2, r2, r0",
+        "mla r0, r0, r12, r11",
+        "mul r1, r1, r12",
+        "mul r2, r2, r12",
+        "b 48b",
+        "91:",
+        "movs r0, #0",
+        "b 92f",
+        "90:",
+        "movs r0, #1",
+        "92:",
+        "add sp, sp, #52",
+        "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
+    )
 }

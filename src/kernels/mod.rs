@@ -20,7 +20,7 @@
 //! | kernel | where | how |
 //! |---|---|---|
 //! | `portable` | everywhere | a plain loop; the oracle of the others |
-//! | `dsp` | ARMv7E-M, ARMv8-M with the DSP extension | SMLAD on two rows per query load, SXTB16 for a alone |
+//! | `dsp` | ARMv7E-M, ARMv8-M with the DSP extension | SMLAD on three rows per query load, AND for a alone |
 //! | `avx2` | x86-64 with `std`, detected at run time | VPMADDWD on four rows per query load |
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -32,6 +32,8 @@ pub mod four_bit;
 mod portable;
 mod squares;
 
+#[cfg(zhat_dsp)]
+pub use dsp::{Frame, Scaling};
 pub use squares::squares;
 
 use crate::hint::keep_small;
@@ -91,21 +93,34 @@ pub(crate) fn for_each_pair(query: &mut [i16], mut each: impl FnMut(&mut i16, &m
 #[inline]
 pub fn dot(row: &[i16], query: &[i16]) -> i32 {
     #[cfg(zhat_dsp)]
-    return dsp::dot(row, query);
+    {
+        let mut dots = [0];
+        if dsp::Frame::new(row, query, None).is_some_and(|frame| frame.of_rows(0, &mut dots)) {
+            return dots[0];
+        }
+    }
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     if let Some(dots) = avx2::dot(row, query) {
         return dots;
     }
-    #[cfg(not(zhat_dsp))]
     portable::dot(row, query)
 }
 
 /// The dot products of consecutive rows with the query: one for each place in `dots` that has a whole row.
+#[inline]
 pub fn dot_rows(rows: &[i16], query: &[i16], dots: &mut [i32]) {
     #[cfg(zhat_dsp)]
-    if dsp::dots(rows, None, query, dots) {
+    if let Some(frame) = dsp::Frame::new(rows, query, None) {
+        let count = frame.rows().min(dots.len());
+        frame.of_rows(0, &mut dots[..count]);
         return;
     }
+    dot_rows_one_by_one(rows, query, dots);
+}
+
+/// What is left to it where there is DSP is not aligned.
+#[cfg_attr(zhat_dsp, cold, inline(never))]
+fn dot_rows_one_by_one(rows: &[i16], query: &[i16], dots: &mut [i32]) {
     // This one leaves what does not fill its last group.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     let done = avx2::dot_rows(rows, query, dots);
@@ -120,11 +135,17 @@ pub fn dot_rows(rows: &[i16], query: &[i16], dots: &mut [i32]) {
 
 /// The dot products of the rows of a table that are picked by their numbers: one for each place in `dots`, zero for a row
 /// that the table does not have.
+#[inline]
 pub fn dot_picked(table: &[i16], picked: &[u32], query: &[i16], dots: &mut [i32]) {
     #[cfg(zhat_dsp)]
-    if dsp::dots(table, Some(picked), query, dots) {
+    if dsp::Frame::new(table, query, None).is_some_and(|frame| frame.of_picked(picked, dots)) {
         return;
     }
+    dot_picked_one_by_one(table, picked, query, dots);
+}
+
+#[cfg_attr(zhat_dsp, cold, inline(never))]
+fn dot_picked_one_by_one(table: &[i16], picked: &[u32], query: &[i16], dots: &mut [i32]) {
     let pairs = query.len() / 2;
     for (place, &row) in dots.iter_mut().zip(picked) {
         let rest = table.get((row as usize).wrapping_mul(pairs)..).unwrap_or(&[]);

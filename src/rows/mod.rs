@@ -12,3 +12,4 @@ pub(crate) use query::SCORE_LIMIT;
 pub(crate) use query::{Affine, RowFormat};
 pub use query::{Query, QueryBuffer, query_words};
 pub use table::RowTable;
+pub(crate) use table::Scorer;

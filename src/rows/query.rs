@@ -134,6 +134,15 @@ impl Query {
         (shifted as i32).wrapping_add(bias)
     }
 
+    /// By how many bits a scale can be moved up so that the upper word of its product with a dot product is dot · scale as
+    /// [`Query::to_score`] has it; `None` where a scale would not fit a word.
+    #[cfg(zhat_dsp)]
+    #[inline]
+    pub(crate) fn scale_shift(&self) -> Option<u32> {
+        let up = u32::BITS - u32::from(self.shift);
+        (up < u16::BITS).then_some(up)
+    }
+
     /// Whether it is a query for rows of this format.
     #[inline]
     pub(crate) fn check_rows(&self, rows: &RowFormat) -> Result<(), Error> {

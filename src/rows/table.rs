@@ -4,6 +4,8 @@ use crate::hint::keep_small;
 use crate::kernels;
 #[cfg(feature = "rows4")]
 use crate::kernels::four_bit;
+#[cfg(zhat_dsp)]
+use crate::kernels::{Frame, Scaling};
 use crate::math::Log2;
 use crate::rows::{Bits, Query};
 
@@ -259,58 +261,115 @@ impl<'a> RowTable<'a> {
         mut each: impl FnMut(usize, &[i32]),
     ) {
         let end = first.saturating_add(count).min(self.len());
+        let scorer = self.scorer(query);
         let mut scores = [0; BLOCK];
         let mut at = first;
         while at < end {
             let rows = BLOCK.min(end - at);
-            self.scores(at, query, &mut scores[..rows]);
+            scorer.scores(at, &mut scores[..rows]);
             each(at, &scores[..rows]);
             at += rows;
         }
     }
 
-    /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are fewer.
+    /// The rows and a query, for many calls.
+    #[inline]
+    pub(crate) fn scorer<'s>(&'s self, query: &'s Query) -> Scorer<'s> {
+        Scorer {
+            table: self,
+            query,
+            #[cfg(zhat_dsp)]
+            frame: self.frame(query),
+        }
+    }
+
+    #[cfg(zhat_dsp)]
     #[inline(never)]
-    pub(crate) fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
-        let end = first.wrapping_add(scores.len());
-        if end > self.len() {
+    fn frame<'s>(&'s self, query: &'s Query) -> Option<Frame<'s>> {
+        let is_whole = !self.bits.has_own_scales() && query.values().len() == self.stride;
+        let up = query.scale_shift().filter(|_| is_whole)?;
+        let unit = self.bias_unit as i16;
+        Frame::new(self.stored, query.values(), Some(Scaling { scales: self.scales, biases: self.biases, up, unit }))
+    }
+
+    /// [`Scorer::scores_of`], once.
+    pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
+        self.scorer(query).scores_of(picked, scores);
+    }
+
+    #[inline]
+    fn finish(&self, i: usize, dot: i32, query: &Query) -> Log2 {
+        Log2::from_bits(query.to_score(dot, self.scale(i), self.bias(i).to_bits()))
+    }
+}
+
+/// The rows of a table and a query: what their kernel asks for was looked at once.
+pub(crate) struct Scorer<'a> {
+    table: &'a RowTable<'a>,
+    query: &'a Query,
+    #[cfg(zhat_dsp)]
+    frame: Option<Frame<'a>>,
+}
+
+impl Scorer<'_> {
+    /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are fewer.
+    #[inline]
+    pub fn scores(&self, first: usize, scores: &mut [i32]) {
+        #[cfg(zhat_dsp)]
+        if let Some(frame) = &self.frame {
+            frame.of_rows(first, scores);
             return;
         }
-        let rows = self.stored.get(first.wrapping_mul(self.row_len)..).unwrap_or(&[]);
-        self.bits.dots(rows, None, query.values(), scores);
+        self.scores_in_steps(first, scores);
+    }
+
+    /// The same, first all dot products and then the scores.
+    #[cfg_attr(zhat_dsp, cold)]
+    #[inline(never)]
+    fn scores_in_steps(&self, first: usize, scores: &mut [i32]) {
+        let Self { table, query, .. } = self;
+        let end = first.wrapping_add(scores.len());
+        if end > table.len() {
+            return;
+        }
+        let rows = table.stored.get(first.wrapping_mul(table.row_len)..).unwrap_or(&[]);
+        table.bits.dots(rows, None, query.values(), scores);
         // Looked up only now: the stack has less to keep.
-        let Some(biases) = self.biases.get(first..end) else {
+        let Some(biases) = table.biases.get(first..end) else {
             return;
         };
         // In place: the dot product, then the score.
         let places = scores.iter_mut().zip(biases);
-        let (scales, step) = (self.scales, self.scale_step());
+        let (scales, step) = (table.scales, table.scale_step());
         let mut at = first.wrapping_mul(step);
-        if !self.bits.has_own_scales() {
+        if !table.bits.has_own_scales() {
             for ((place, &bias), &scale) in places.zip(scales.get(at..).unwrap_or(&[])) {
                 keep_small();
-                *place = query.to_score(*place, scale, i32::from(bias) * self.bias_unit);
+                *place = query.to_score(*place, scale, i32::from(bias) * table.bias_unit);
             }
             return;
         }
         for (place, &bias) in places {
             keep_small();
-            let bias = i32::from(bias) * self.bias_unit;
+            let bias = i32::from(bias) * table.bias_unit;
             *place = query.to_score(*place, scales.get(at).copied().unwrap_or(0), bias);
             at = at.wrapping_add(step);
         }
     }
 
     /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
-    pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
-        self.bits.dots(self.stored, Some(picked), query.values(), scores);
-        for (place, &row) in scores.iter_mut().zip(picked) {
-            *place = self.finish(row as usize, *place, query).to_bits();
+    #[inline(never)]
+    pub fn scores_of(&self, picked: &[u32], scores: &mut [i32]) {
+        let Self { table, query, .. } = self;
+        #[cfg(zhat_dsp)]
+        let done = self.frame.as_ref().is_some_and(|frame| frame.of_picked(picked, scores));
+        #[cfg(not(zhat_dsp))]
+        let done = false;
+        if !done {
+            table.bits.dots(table.stored, Some(picked), query.values(), scores);
         }
-    }
-
-    #[inline]
-    fn finish(&self, i: usize, dot: i32, query: &Query) -> Log2 {
-        Log2::from_bits(query.to_score(dot, self.scale(i), self.bias(i).to_bits()))
+        for (place, &row) in scores.iter_mut().zip(picked) {
+            *place = table.finish(row as usize, *place, query).to_bits();
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::{Buffers, FAMILY, Frontier, Offer, Seen, Work};
 use crate::hint::cold_path;
 use crate::math::{Log2, LogSum, float};
 use crate::model::{Budget, Model};
-use crate::rows::{Indices, Query};
+use crate::rows::{Indices, Query, Scorer};
 use crate::tree::{Span, Spread, Tree};
 
 /// Rows or nodes that are scored at a time.
@@ -48,7 +48,8 @@ pub(crate) fn best_first<'s>(
     let mut search = Search {
         model,
         tree,
-        query,
+        row_scorer: model.rows().scorer(query),
+        node_scorer: tree.nodes().scorer(query),
         spread: tree.spread_of(query),
         high_scores: HighScores { top, best: BestRows::new(expand), threshold: Log2::MIN },
         seen: Seen::new(buffers.seen),
@@ -84,7 +85,8 @@ pub(crate) fn best_first<'s>(
 struct Search<'a, 'm, 's, T> {
     model: &'a Model<'m>,
     tree: &'a Tree<'m>,
-    query: &'a Query,
+    row_scorer: Scorer<'a>,
+    node_scorer: Scorer<'a>,
     spread: Spread,
     high_scores: HighScores<'a, T>,
     seen: Seen<'s>,
@@ -204,9 +206,9 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         while at < end {
             let (first, count) = (at, BLOCK.min(end - at));
             at += count;
-            let (tree, query, spread) = (self.tree, self.query, &self.spread);
+            let (tree, scorer, spread) = (self.tree, &self.node_scorer, &self.spread);
             self.frontier.push(first, count, |places, numbering| {
-                tree.priorities(first, query, spread, places, |priority| numbering.next(priority));
+                tree.priorities(first, scorer, spread, places, |priority| numbering.next(priority));
             });
         }
     }
@@ -243,7 +245,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             at += count;
             self.make_room(count);
             if let Some(scores) = self.scores.get_mut(self.filled..self.filled + count) {
-                self.model.rows().scores(first, self.query, scores);
+                self.row_scorer.scores(first, scores);
                 self.high_scores.offer(self.model, scores, |i| first + i);
                 self.count(count);
             }
@@ -308,7 +310,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         self.make_room(count);
         let places = self.scores.get_mut(self.filled..self.filled + count);
         if let (Some(linked), Some(scores)) = (self.linked.get(..count), places) {
-            self.model.rows().scores_of(linked, self.query, scores);
+            self.row_scorer.scores_of(linked, scores);
             self.high_scores.offer(self.model, scores, |i| linked.get(i).map_or(0, |&row| row as usize));
             self.count(count);
         }

@@ -14,7 +14,7 @@
 
 use crate::hint::keep_small;
 use crate::math::{Log2, float};
-use crate::rows::{Indices, Query, RowTable};
+use crate::rows::{Indices, Query, RowTable, Scorer};
 
 mod spread;
 
@@ -127,18 +127,18 @@ impl<'a> Tree<'a> {
         self.spread_function.of(query)
     }
 
-    /// Computes the priorities of the nodes from `first` on, as `finish` makes words of them: their log-masses, and
-    /// what their uncertainty makes opening them worth.
+    /// Computes the priorities of the nodes from `first` on, as `finish` makes words of them: their log-masses, and what their
+    /// uncertainty makes opening them worth. The scorer is that of [`Tree::nodes`].
     #[inline]
     pub(crate) fn priorities(
         &self,
         first: usize,
-        query: &Query,
+        nodes: &Scorer<'_>,
         spread: &Spread,
         priorities: &mut [i32],
         mut finish: impl FnMut(Log2) -> i32,
     ) {
-        self.nodes.scores(first, query, priorities);
+        nodes.scores(first, priorities);
         let spreads = self.spreads.get(first..).unwrap_or(&[]);
         for ((place, &numbers), gain) in priorities.iter_mut().zip(spreads).zip(self.gains_from(first)) {
             keep_small();
