@@ -11,10 +11,11 @@ use rand_core::Rng;
 use super::sampling::Deviation;
 use super::{Estimate, sampling};
 use crate::Error;
+use crate::hint::keep_small;
 use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model, Settings};
 use crate::rows::Query;
-use crate::search::{Buffers, Offer, SumsOnly, Unopened, Work, best_first, priority_of};
+use crate::search::{Buffers, FAMILY, Offer, SumsOnly, Unopened, Work, best_first, priority_of};
 use crate::tree::{Span, Tree};
 
 pub(crate) use crate::search::SearchResult;
@@ -98,9 +99,15 @@ pub(crate) fn fields(
 /// Sums the predictions of the unopened nodes, times a factor.
 pub(super) fn far_field(tree: &Tree<'_>, found: &SearchResult<'_>, factor: Log2) -> LogSum {
     let mut far = LogSum::new();
+    let mut masses = [0; FAMILY];
     for (first, words) in found.frontier.families() {
         // A node that was opened has a mass of next to nothing here, since its priority is gone.
-        far.add_few(tree.masses_of(first, words.iter().map(|&word| priority_of(word))));
+        let of_node = tree.masses_of(first, words.iter().map(|&word| priority_of(word)));
+        for (place, mass) in masses.iter_mut().zip(of_node) {
+            keep_small();
+            *place = mass.to_bits();
+        }
+        far.add_all(masses.get(..words.len()).unwrap_or(&[]));
     }
     if far.is_dust() { LogSum::new() } else { far.times(factor) }
 }

@@ -8,6 +8,8 @@
 //! Relative error ≤ 2⁻²⁴ for every input; the test goes through all of them.
 
 use super::Log2;
+#[cfg(zhat_dsp)]
+use crate::kernels::PowerTable;
 
 const INDEX_BITS: u32 = 6;
 const REST_BITS: u32 = Log2::FRACTION_BITS - INDEX_BITS;
@@ -64,11 +66,16 @@ pub(super) struct Exp2 {
 impl Exp2 {
     const NEW: Self = Self { powers: &POWERS, slope: SLOPE, curve: CURVE };
 
+    #[cfg(not(zhat_dsp))]
     /// For a loop: constants that the compiler can't see through are loaded once before it, not in every pass.
     #[inline]
     pub fn for_loop() -> Self {
         core::hint::black_box(Self::NEW)
     }
+
+    /// The same for the kernel, whose table has as many powers.
+    #[cfg(zhat_dsp)]
+    pub const TABLE: PowerTable = PowerTable { powers: &POWERS, slope: SLOPE, curve: CURVE };
 
     #[inline]
     pub fn of_fraction(self, fraction: u32) -> u32 {

@@ -12,6 +12,8 @@ use super::exp2::{Exp2, exp2_fraction};
 use super::log2::log2_fraction;
 use super::{Log2, float};
 use crate::hint::cold_path;
+#[cfg(zhat_dsp)]
+use crate::kernels::{PowerTable, add_powers};
 
 /// Bits by which a Q1.31 power is moved up if it has the exponent of the sum.
 const UP: u32 = 25;
@@ -34,9 +36,10 @@ const RENORMALISE: u32 = 4;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(C)] // a kernel writes it
 pub struct LogSum {
-    exponent: i32,
     mantissa: u64,
+    exponent: i32,
 }
 
 impl LogSum {
@@ -81,27 +84,36 @@ impl LogSum {
     /// sum.add_all(&[Log2::of(3).to_bits(), Log2::of(5).to_bits()]);
     /// assert!((sum.ln() - 8_f32.ln()).abs() < 1e-5);
     /// ```
+    #[inline(never)]
     pub fn add_all(&mut self, terms: &[i32]) {
         for chunk in terms.chunks(Self::CHUNK) {
-            self.add_few(chunk.iter().map(|&bits| Log2::from_bits(bits)));
+            self.add_chunk(chunk);
+            self.renormalise();
         }
     }
 
-    /// Adds at most [`Self::CHUNK`] terms.
-    #[inline]
-    pub(crate) fn add_few(&mut self, terms: impl Iterator<Item = Log2>) {
+    /// Adds up to [`Self::CHUNK`] terms and leaves the mantissa as large as it is.
+    #[cfg(not(zhat_dsp))]
+    fn add_chunk(&mut self, terms: &[i32]) {
         *self = self.with_chunk(terms);
-        self.renormalise();
     }
 
-    /// The sum with up to [`Self::CHUNK`] more terms. By value and by itself, so that all of it is in registers.
+    /// By value and by itself, so that all of it is in registers.
+    #[cfg(not(zhat_dsp))]
     #[inline(never)]
-    fn with_chunk(mut self, terms: impl Iterator<Item = Log2>) -> Self {
+    fn with_chunk(mut self, terms: &[i32]) -> Self {
         let exp2 = Exp2::for_loop();
-        for term in terms {
-            self.put(term, |fraction| exp2.of_fraction(fraction));
+        for &bits in terms {
+            self.put(Log2::from_bits(bits), |fraction| exp2.of_fraction(fraction));
         }
         self
+    }
+
+    #[cfg(zhat_dsp)]
+    #[inline]
+    fn add_chunk(&mut self, terms: &[i32]) {
+        static TABLE: PowerTable = Exp2::TABLE;
+        add_powers(self, terms, &TABLE);
     }
 
     /// Adds another sum.

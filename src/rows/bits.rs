@@ -126,12 +126,19 @@ impl Bits {
     /// The dot product of one row with the query.
     #[inline(never)]
     pub(crate) fn dot(self, row: &[i16], query: &[i16]) -> i32 {
-        let mut dots = [0];
-        self.dots(row, None, query, &mut dots);
-        dots[0]
+        match self {
+            Self::Eight => kernels::dot(row, query),
+            #[cfg(feature = "rows4")]
+            Self::Four => {
+                let mut dots = [0];
+                four_bit::dots(row, None, query, &mut dots);
+                dots[0]
+            }
+        }
     }
 
-    /// The dot products of rows of a table with the query: of those that are picked by their numbers, or of the first ones.
+    /// The dot products of rows of a table with the query, unless the kernel for int8 rows makes all scores itself: of those that are picked by their numbers, or of the first ones.
+    #[cfg(not(all(zhat_dsp, not(feature = "rows4"))))]
     #[inline]
     pub(super) fn dots(self, table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
         match (self, picked) {

@@ -320,14 +320,51 @@ impl Scorer<'_> {
             frame.of_rows(first, scores);
             return;
         }
-        self.scores_in_steps(first, scores);
+        self.scores_in_steps(first, None, scores);
     }
 
-    /// The same, first all dot products and then the scores.
-    #[cfg_attr(zhat_dsp, cold)]
+    /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
     #[inline(never)]
-    fn scores_in_steps(&self, first: usize, scores: &mut [i32]) {
+    pub fn scores_of(&self, picked: &[u32], scores: &mut [i32]) {
+        #[cfg(zhat_dsp)]
+        if let Some(frame) = &self.frame
+            && frame.of_picked(picked, scores)
+        {
+            return self.finish_all(picked, scores);
+        }
+        self.scores_in_steps(0, Some(picked), scores);
+    }
+
+    /// Makes scores of the dot products of these rows.
+    #[inline]
+    fn finish_all(&self, picked: &[u32], scores: &mut [i32]) {
+        for (place, &row) in scores.iter_mut().zip(picked) {
+            keep_small();
+            *place = self.table.finish(row as usize, *place, self.query).to_bits();
+        }
+    }
+
+    /// The scores of rows, row by row: for what is not aligned.
+    #[cfg(all(zhat_dsp, not(feature = "rows4")))]
+    #[cold]
+    #[inline(never)]
+    fn scores_in_steps(&self, first: usize, picked: Option<&[u32]>, scores: &mut [i32]) {
+        for (at, place) in scores.iter_mut().enumerate() {
+            keep_small();
+            let row = picked.map_or(Some(first.wrapping_add(at)), |picked| picked.get(at).map(|&row| row as usize));
+            *place = row.map_or(*place, |row| self.table.score(row, self.query).to_bits());
+        }
+    }
+
+    /// The scores of rows, first all dot products and then the scores.
+    #[cfg(not(all(zhat_dsp, not(feature = "rows4"))))]
+    #[inline(never)]
+    fn scores_in_steps(&self, first: usize, picked: Option<&[u32]>, scores: &mut [i32]) {
         let Self { table, query, .. } = self;
+        if picked.is_some() {
+            table.bits.dots(table.stored, picked, query.values(), scores);
+            return self.finish_all(picked.unwrap_or(&[]), scores);
+        }
         let end = first.wrapping_add(scores.len());
         if end > table.len() {
             return;
@@ -354,22 +391,6 @@ impl Scorer<'_> {
             let bias = i32::from(bias) * table.bias_unit;
             *place = query.to_score(*place, scales.get(at).copied().unwrap_or(0), bias);
             at = at.wrapping_add(step);
-        }
-    }
-
-    /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
-    #[inline(never)]
-    pub fn scores_of(&self, picked: &[u32], scores: &mut [i32]) {
-        let Self { table, query, .. } = self;
-        #[cfg(zhat_dsp)]
-        let done = self.frame.as_ref().is_some_and(|frame| frame.of_picked(picked, scores));
-        #[cfg(not(zhat_dsp))]
-        let done = false;
-        if !done {
-            table.bits.dots(table.stored, Some(picked), query.values(), scores);
-        }
-        for (place, &row) in scores.iter_mut().zip(picked) {
-            *place = table.finish(row as usize, *place, query).to_bits();
         }
     }
 }

@@ -207,9 +207,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             let (first, count) = (at, BLOCK.min(end - at));
             at += count;
             let (tree, scorer, spread) = (self.tree, &self.node_scorer, &self.spread);
-            self.frontier.push(first, count, |places, numbering| {
-                tree.priorities(first, scorer, spread, places, |priority| numbering.next(priority));
-            });
+            self.frontier.push(first, count, |words| tree.priorities(first, scorer, spread, words));
         }
     }
 

@@ -11,7 +11,7 @@ use super::{Frontier, Offer, Top, Work};
 use crate::math::Log2;
 use crate::model::Model;
 use crate::rows::Query;
-use crate::tree::{Span, Tree};
+use crate::tree::{Span, Tree, numbered};
 
 pub(crate) fn certain_top(
     model: &Model<'_>,
@@ -37,7 +37,12 @@ pub(crate) fn certain_top(
             let span = tree.span(node);
             let bound = Log2::from_nats(tree.bounds(node).best(score, span.rows, query));
             // One by one: certainty costs so much that memory for families of one does not matter.
-            if !frontier.push(node, 1, |place, numbering| place.fill(numbering.next(bound))) {
+            let word = numbered(bound, 0);
+            let fill = |words: &mut [i32]| {
+                words.fill(word);
+                word
+            };
+            if !frontier.push(node, 1, fill) {
                 scan(span, top);
             }
         });

@@ -14,13 +14,12 @@
 //! entry is left of it: the best node of those wanted, which is looked for among all of them.
 
 use crate::math::Log2;
+pub(crate) use crate::tree::FAMILY;
 
 /// Words of a family before its priorities.
 const HEAD: usize = 1;
 /// The most words that are used: what sixteen bits count.
 pub(super) const MOST_WORDS: usize = 1 << 16;
-/// The most nodes that are put in together.
-pub(crate) const FAMILY: usize = 32;
 /// The bits of a priority that say which child it is.
 const PLACE: i32 = FAMILY as i32 - 1;
 /// The priority of a node that was opened, or that holds nothing.
@@ -76,10 +75,10 @@ impl<'a> Frontier<'a> {
         (self.used + spare).wrapping_add(needed) <= self.words.len()
     }
 
-    /// Puts `count` nodes from `first` on into the frontier; `fill` writes what [`Numbering::next`] makes of their priorities.
+    /// Puts `count` nodes from `first` on into the frontier; `fill` writes words as [`Tree::priorities`](crate::tree::Tree::priorities) makes them, and returns the largest.
     /// False, and nothing done, if there is no room for them.
     #[inline]
-    pub fn push(&mut self, first: usize, count: usize, fill: impl FnOnce(&mut [i32], &mut Numbering)) -> bool {
+    pub fn push(&mut self, first: usize, count: usize, fill: impl FnOnce(&mut [i32]) -> i32) -> bool {
         let start = self.used;
         let end = start + HEAD + count;
         if !(1..=FAMILY).contains(&count) || end + heap_words(self.waiting + 1) > self.words.len() {
@@ -90,13 +89,12 @@ impl<'a> Frontier<'a> {
         };
         *head = family_word(first, count);
         let places = bytemuck::try_cast_slice_mut(places).unwrap_or(&mut []);
-        let mut numbering = Numbering { best: OPENED, place: PLACE };
-        fill(places, &mut numbering);
+        let best = fill(places);
         self.used = end;
         self.families += 1;
-        if numbering.best > OPENED {
+        if best > OPENED {
             self.waiting += 1;
-            self.rise(self.waiting - 1, Entry::of_best(start, numbering.best));
+            self.rise(self.waiting - 1, Entry::of_best(start, best));
         }
         true
     }
@@ -254,24 +252,6 @@ fn first_and_count(word: u32) -> (usize, usize) {
     ((word >> FAMILY.ilog2()) as usize, (word as usize % FAMILY) + 1)
 }
 
-/// Lets each priority of a family say which child it is, and keeps the best one.
-pub(crate) struct Numbering {
-    best: i32,
-    place: i32,
-}
-
-impl Numbering {
-    /// The word for the next child.
-    #[inline]
-    pub fn next(&mut self, priority: Log2) -> i32 {
-        // The first one is the best of equals.
-        let word = priority.to_bits() & !PLACE | self.place & PLACE;
-        self.best = self.best.max(word);
-        self.place -= 1;
-        word
-    }
-}
-
 /// The priority without the number of its child.
 #[inline]
 pub(crate) fn priority_of(word: i32) -> Log2 {
@@ -309,10 +289,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::tree::numbered;
 
     fn push(frontier: &mut Frontier<'_>, first: usize, family: &[i32]) -> bool {
-        frontier.push(first, family.len(), |places, numbering| {
-            places.iter_mut().zip(family).for_each(|(place, &bits)| *place = numbering.next(Log2::from_bits(bits)));
+        frontier.push(first, family.len(), |places| {
+            let words = family.iter().enumerate().map(|(child, &bits)| numbered(Log2::from_bits(bits), child));
+            places.iter_mut().zip(words).for_each(|(place, word)| *place = word);
+            places.iter().copied().max().unwrap_or(OPENED)
         })
     }
 

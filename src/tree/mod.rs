@@ -13,6 +13,8 @@
 //! the calibration queries: it costs the same dot product.
 
 use crate::hint::keep_small;
+#[cfg(zhat_dsp)]
+use crate::kernels;
 use crate::math::{Log2, float};
 use crate::rows::{Indices, Query, RowTable, Scorer};
 
@@ -44,6 +46,9 @@ pub(crate) enum Unsound {
 
 /// Fraction bits of a stored gain.
 pub(crate) const GAIN_BITS: u32 = 10;
+
+/// The most nodes that are predicted together: what five bits number.
+pub(crate) const FAMILY: usize = 32;
 
 /// No tree has more nodes: their numbers leave five bits of a word to a search.
 const MAX_NODES: usize = 1 << 27;
@@ -127,22 +132,27 @@ impl<'a> Tree<'a> {
         self.spread_function.of(query)
     }
 
-    /// Computes the priorities of the nodes from `first` on, as `finish` makes words of them: their log-masses, and what their
-    /// uncertainty makes opening them worth. The scorer is that of [`Tree::nodes`].
+    /// Computes the priorities of a family of nodes from `first` on: their log-masses, and what their uncertainty makes opening
+    /// them worth, [`numbered`]. Returns the largest. The scorer is that of
+    /// [`Tree::nodes`].
     #[inline]
-    pub(crate) fn priorities(
-        &self,
-        first: usize,
-        nodes: &Scorer<'_>,
-        spread: &Spread,
-        priorities: &mut [i32],
-        mut finish: impl FnMut(Log2) -> i32,
-    ) {
-        nodes.scores(first, priorities);
+    pub(crate) fn priorities(&self, first: usize, nodes: &Scorer<'_>, spread: &Spread, words: &mut [i32]) -> i32 {
+        nodes.scores(first, words);
         let spreads = self.spreads.get(first..).unwrap_or(&[]);
-        for ((place, &numbers), gain) in priorities.iter_mut().zip(spreads).zip(self.gains_from(first)) {
-            keep_small();
-            *place = finish(Log2::from_bits(*place).saturating_add(spread.of_node(numbers)).saturating_add(gain));
+        #[cfg(zhat_dsp)]
+        return kernels::priorities(words, spreads, self.gains.get(first..).unwrap_or(&[]), spread);
+        #[cfg(not(zhat_dsp))]
+        {
+            let mut best = i32::MIN;
+            for (child, ((word, &numbers), gain)) in
+                words.iter_mut().zip(spreads).zip(self.gains_from(first)).enumerate()
+            {
+                keep_small();
+                let priority = Log2::from_bits(*word).saturating_add(spread.of_node(numbers)).saturating_add(gain);
+                *word = numbered(priority, child);
+                best = best.max(*word);
+            }
+            best
         }
     }
 
@@ -237,6 +247,13 @@ impl<'a> Tree<'a> {
         }
         at == first_row.saturating_add(rows) && first.saturating_add(count) <= self.len()
     }
+}
+
+/// Puts the number of a child into the lowest five bits of its priority: 31 for the first, so that it is the best of equals.
+#[inline]
+pub(crate) fn numbered(priority: Log2, child: usize) -> i32 {
+    const NUMBER: i32 = FAMILY as i32 - 1;
+    priority.to_bits() & !NUMBER | (NUMBER - child as i32) & NUMBER
 }
 
 /// Converts a stored gain.

@@ -72,6 +72,7 @@ impl SpreadFunction {
 
 /// F(q) and its root for one query, in fixed point.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // a kernel reads it
 pub struct Spread {
     value: Factor,
     root: Factor,
@@ -114,6 +115,7 @@ impl Spread {
 /// A number of a query that nodes' numbers are multiplied by, so prepared that a node takes one long multiplication of
 /// which only the upper word is looked at.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Factor {
     /// Its highest bit is set, unless it is zero.
     mantissa: u32,
