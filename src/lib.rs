@@ -193,7 +193,7 @@ pub mod internal {
 
     /// Scores the rows from `first` on, as the bits of [`Log2`]s.
     pub fn scores(rows: &RowTable<'_>, first: usize, query: &Query, scores: &mut [i32]) {
-        rows.scorer(query).scores(first, scores);
+        rows.scorer(query).scores(first, query, scores);
     }
 
     /// Scores the rows with these numbers, as the bits of [`Log2`]s.

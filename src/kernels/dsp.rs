@@ -9,6 +9,7 @@
 
 use core::arch::naked_asm;
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
 use crate::math::LogSum;
 use crate::tree::Spread;
@@ -16,7 +17,8 @@ use crate::tree::Spread;
 /// What all calls for one table and one query have in common: checked once, and in the order in which the code takes it.
 #[repr(C)]
 pub struct Frame<'a> {
-    query: *const i16,
+    /// Never null, so that no frame takes no more room than one.
+    query: NonNull<i16>,
     /// Rounds of a loop of [`PARTS`] parts of four columns.
     rounds: usize,
     /// The scale is moved up by so many bits.
@@ -68,7 +70,7 @@ impl<'a> Frame<'a> {
         }
         let skipped = (stride / 4).wrapping_neg() % PARTS;
         Some(Self {
-            query: query.as_ptr(),
+            query: NonNull::from(query).cast(),
             rounds: stride.div_ceil(4 * PARTS),
             up,
             unit,

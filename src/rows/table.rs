@@ -266,18 +266,19 @@ impl<'a> RowTable<'a> {
         let mut at = first;
         while at < end {
             let rows = BLOCK.min(end - at);
-            scorer.scores(at, &mut scores[..rows]);
+            scorer.scores(at, query, &mut scores[..rows]);
             each(at, &scores[..rows]);
             at += rows;
         }
     }
 
-    /// The rows and a query, for many calls.
+    /// Prepares scoring rows with a query many times.
     #[inline]
     pub(crate) fn scorer<'s>(&'s self, query: &'s Query) -> Scorer<'s> {
+        #[cfg(not(zhat_dsp))]
+        let _ = query;
         Scorer {
             table: self,
-            query,
             #[cfg(zhat_dsp)]
             frame: self.frame(query),
         }
@@ -294,7 +295,7 @@ impl<'a> RowTable<'a> {
 
     /// [`Scorer::scores_of`], once.
     pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
-        self.scorer(query).scores_of(picked, scores);
+        self.scorer(query).scores_of(picked, query, scores);
     }
 
     #[inline]
@@ -303,10 +304,9 @@ impl<'a> RowTable<'a> {
     }
 }
 
-/// The rows of a table and a query: what their kernel asks for was looked at once.
+/// The rows of a table, to be scored with one query: what their kernel asks for was looked at once.
 pub(crate) struct Scorer<'a> {
     table: &'a RowTable<'a>,
-    query: &'a Query,
     #[cfg(zhat_dsp)]
     frame: Option<Frame<'a>>,
 }
@@ -314,33 +314,33 @@ pub(crate) struct Scorer<'a> {
 impl Scorer<'_> {
     /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are fewer.
     #[inline]
-    pub fn scores(&self, first: usize, scores: &mut [i32]) {
+    pub fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         #[cfg(zhat_dsp)]
         if let Some(frame) = &self.frame {
             frame.of_rows(first, scores);
             return;
         }
-        self.scores_in_steps(first, None, scores);
+        self.scores_in_steps(first, None, query, scores);
     }
 
     /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
     #[inline(never)]
-    pub fn scores_of(&self, picked: &[u32], scores: &mut [i32]) {
+    pub fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
         #[cfg(zhat_dsp)]
         if let Some(frame) = &self.frame
             && frame.of_picked(picked, scores)
         {
-            return self.finish_all(picked, scores);
+            return self.finish_all(picked, query, scores);
         }
-        self.scores_in_steps(0, Some(picked), scores);
+        self.scores_in_steps(0, Some(picked), query, scores);
     }
 
     /// Makes scores of the dot products of these rows.
     #[inline]
-    fn finish_all(&self, picked: &[u32], scores: &mut [i32]) {
+    fn finish_all(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
         for (place, &row) in scores.iter_mut().zip(picked) {
             keep_small();
-            *place = self.table.finish(row as usize, *place, self.query).to_bits();
+            *place = self.table.finish(row as usize, *place, query).to_bits();
         }
     }
 
@@ -348,22 +348,22 @@ impl Scorer<'_> {
     #[cfg(all(zhat_dsp, not(feature = "rows4")))]
     #[cold]
     #[inline(never)]
-    fn scores_in_steps(&self, first: usize, picked: Option<&[u32]>, scores: &mut [i32]) {
+    fn scores_in_steps(&self, first: usize, picked: Option<&[u32]>, query: &Query, scores: &mut [i32]) {
         for (at, place) in scores.iter_mut().enumerate() {
             keep_small();
             let row = picked.map_or(Some(first.wrapping_add(at)), |picked| picked.get(at).map(|&row| row as usize));
-            *place = row.map_or(*place, |row| self.table.score(row, self.query).to_bits());
+            *place = row.map_or(*place, |row| self.table.score(row, query).to_bits());
         }
     }
 
     /// The scores of rows, first all dot products and then the scores.
     #[cfg(not(all(zhat_dsp, not(feature = "rows4"))))]
     #[inline(never)]
-    fn scores_in_steps(&self, first: usize, picked: Option<&[u32]>, scores: &mut [i32]) {
-        let Self { table, query, .. } = self;
+    fn scores_in_steps(&self, first: usize, picked: Option<&[u32]>, query: &Query, scores: &mut [i32]) {
+        let table = self.table;
         if picked.is_some() {
             table.bits.dots(table.stored, picked, query.values(), scores);
-            return self.finish_all(picked.unwrap_or(&[]), scores);
+            return self.finish_all(picked.unwrap_or(&[]), query, scores);
         }
         let end = first.wrapping_add(scores.len());
         if end > table.len() {

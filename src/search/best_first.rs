@@ -48,6 +48,7 @@ pub(crate) fn best_first<'s>(
     let mut search = Search {
         model,
         tree,
+        query,
         row_scorer: model.rows().scorer(query),
         node_scorer: tree.nodes().scorer(query),
         spread: tree.spread_of(query),
@@ -85,6 +86,7 @@ pub(crate) fn best_first<'s>(
 struct Search<'a, 'm, 's, T> {
     model: &'a Model<'m>,
     tree: &'a Tree<'m>,
+    query: &'a Query,
     row_scorer: Scorer<'a>,
     node_scorer: Scorer<'a>,
     spread: Spread,
@@ -206,8 +208,8 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         while at < end {
             let (first, count) = (at, BLOCK.min(end - at));
             at += count;
-            let (tree, scorer, spread) = (self.tree, &self.node_scorer, &self.spread);
-            self.frontier.push(first, count, |words| tree.priorities(first, scorer, spread, words));
+            let (tree, query, scorer, spread) = (self.tree, self.query, &self.node_scorer, &self.spread);
+            self.frontier.push(first, count, |words| tree.priorities(first, scorer, query, spread, words));
         }
     }
 
@@ -243,7 +245,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             at += count;
             self.make_room(count);
             if let Some(scores) = self.scores.get_mut(self.filled..self.filled + count) {
-                self.row_scorer.scores(first, scores);
+                self.row_scorer.scores(first, self.query, scores);
                 self.high_scores.offer(self.model, scores, |i| first + i);
                 self.count(count);
             }
@@ -308,7 +310,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         self.make_room(count);
         let places = self.scores.get_mut(self.filled..self.filled + count);
         if let (Some(linked), Some(scores)) = (self.linked.get(..count), places) {
-            self.row_scorer.scores_of(linked, scores);
+            self.row_scorer.scores_of(linked, self.query, scores);
             self.high_scores.offer(self.model, scores, |i| linked.get(i).map_or(0, |&row| row as usize));
             self.count(count);
         }

@@ -136,8 +136,15 @@ impl<'a> Tree<'a> {
     /// them worth, [`numbered`]. Returns the largest. The scorer is that of
     /// [`Tree::nodes`].
     #[inline]
-    pub(crate) fn priorities(&self, first: usize, nodes: &Scorer<'_>, spread: &Spread, words: &mut [i32]) -> i32 {
-        nodes.scores(first, words);
+    pub(crate) fn priorities(
+        &self,
+        first: usize,
+        nodes: &Scorer<'_>,
+        query: &Query,
+        spread: &Spread,
+        words: &mut [i32],
+    ) -> i32 {
+        nodes.scores(first, query, words);
         let spreads = self.spreads.get(first..).unwrap_or(&[]);
         #[cfg(zhat_dsp)]
         return kernels::priorities(words, spreads, self.gains.get(first..).unwrap_or(&[]), spread);
