@@ -10,6 +10,7 @@ use rand_pcg::Pcg32;
 use support::{entry, say};
 use zhat::internal::{dot, dot_picked, dot_rows, four_bit, pair, query_slot, sqrt, squares, weights};
 use zhat::model::Aligned;
+use zhat::{Log2, LogSum};
 
 const MAX_STRIDE: usize = 300;
 /// Odd, so that a kernel that takes rows by twos or fours has one left.
@@ -41,6 +42,7 @@ fn run() -> Result<(), &'static str> {
         }
     }
     roots_agree(&mut random)?;
+    sums_agree(&mut Pcg32::seed_from_u64(2))?;
     say!("{compared} dot products are those of a plain loop; all of them mixed are {mixed:#010x}");
     let (compared, mixed) = four_bits(&mut random)?;
     say!("4-bit rows: {compared} dot products are those of a plain loop; all of them mixed are {mixed:#010x}");
@@ -90,6 +92,31 @@ fn value_of(case: u32, random: u32) -> i16 {
         2 => i16::MIN,
         _ => random as i16,
     }
+}
+
+/// Checks that many powers added at once are the same sum as one after the other: terms of all sizes, above the sum as well.
+fn sums_agree(random: &mut Pcg32) -> Result<(), &'static str> {
+    // So few that the sum never has to give up bits, which it does after a term in one case and after many in the other.
+    const TERMS: usize = 15;
+    for round in 0..2_000 {
+        let spread = 1 << (round % 31);
+        let count = round % (TERMS + 1);
+        let mut terms = [0; TERMS];
+        terms.iter_mut().for_each(|term| {
+            *term = match random.next_u32() % 16 {
+                0 => i32::MIN,
+                bits => (random.next_u32() % spread) as i32 - (bits << 24) as i32,
+            }
+        });
+        let (mut at_once, mut one_by_one) = (LogSum::new(), LogSum::new());
+        let terms = &terms[..count];
+        at_once.add_all(terms);
+        terms.iter().for_each(|&term| one_by_one.add(Log2::from_bits(term)));
+        if at_once != one_by_one {
+            return Err("a sum of powers differs");
+        }
+    }
+    Ok(())
 }
 
 /// Whether the square root is libm's to the bit, for random numbers of all kinds.

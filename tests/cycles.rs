@@ -45,7 +45,7 @@ fn the_plugin_says_what_was_counted_by_hand() {
 
 /// Program, region, and the most cycles that a mean query may take: without wait states, and with flash like an STM32F4's.
 const LIMITS: [(&str, u64, u64, u64); 3] =
-    [("next_word", 1, 76_500, 89_000), ("next_word", 2, 1_330_000, 1_540_000), ("keywords", 1, 78_000, 92_000)];
+    [("next_word", 1, 68_000, 82_500), ("next_word", 2, 1_065_000, 1_320_000), ("keywords", 1, 69_500, 83_000)];
 
 #[test]
 #[ignore = "./ci.sh cycles measures what it looks at"]
