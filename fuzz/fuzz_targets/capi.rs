@@ -100,14 +100,14 @@ fn call(model: *const ZhatModel, numbers: &[u8; 8]) {
         let (query, words, len) = (values.as_ptr(), scratch.as_mut_ptr(), query_len);
         let (u8s, i8s, i16s) = (bytes.as_ptr(), bytes.as_ptr().cast(), shorts.as_ptr());
         match kind % 8 {
-            0 => zhat_exact(model, query, len, words, scratch_len, top, top_len, result),
-            1 => zhat_exact_u8(model, u8s, len, factor, first, words, scratch_len, top, top_len, result),
-            2 => zhat_exact_i8(model, i8s, len, factor, first as i8, words, scratch_len, top, top_len, result),
-            3 => zhat_exact_i16(model, i16s, len, factor, words, scratch_len, top, top_len, result),
-            4 => zhat_classify_u8(model, u8s, len, factor, first, cap, words, scratch_len, top, top_len, result),
-            5 => zhat_classify_i8(model, i8s, len, factor, first as i8, cap, words, scratch_len, top, top_len, result),
-            6 => zhat_classify_i16(model, i16s, len, factor, cap, words, scratch_len, top, top_len, result),
-            _ => zhat_classify(model, query, len, cap, words, scratch_len, top, top_len, result),
+            0 => zhat_classify(model, query, len, cap, words, scratch_len, top, top_len, result),
+            1 => zhat_exact(model, query, len, words, scratch_len, top, top_len, result),
+            2 => zhat_exact_u8(model, u8s, len, factor, first, words, scratch_len, top, top_len, result),
+            3 => zhat_exact_i8(model, i8s, len, factor, first as i8, words, scratch_len, top, top_len, result),
+            4 => zhat_exact_i16(model, i16s, len, factor, words, scratch_len, top, top_len, result),
+            5 => zhat_classify_u8(model, u8s, len, factor, first, cap, words, scratch_len, top, top_len, result),
+            6 => zhat_classify_i8(model, i8s, len, factor, first as i8, cap, words, scratch_len, top, top_len, result),
+            _ => zhat_classify_i16(model, i16s, len, factor, cap, words, scratch_len, top, top_len, result),
         }
     };
     assert!(scratch[scratch_len..].iter().all(|&word| word == GUARD), "written after the scratch memory");

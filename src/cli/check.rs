@@ -188,7 +188,7 @@ fn text(found: &Agreement) -> String {
         );
     }
     let _ = writeln!(text, "best class    another one for {} ({differ} of {})", share(differ), found.queries);
-    let _ = writeln!(text, "|Δp|          {:.4} mean, {:.4} at most", found.dp_mean, found.dp_max);
+    let _ = writeln!(text, "|Δp|          {:.4} mean, {:.4} the largest seen", found.dp_mean, found.dp_max);
     let covered = match found.with_interval {
         0 => "–".into(),
         count => percent(found.covered as f32 / count as f32),
@@ -199,7 +199,7 @@ fn text(found: &Agreement) -> String {
         "coverage      {covered} of the network's p inside the 95 % interval; {familiar} of {queries} have one"
     );
     let (mean, most) = (percent(found.work_mean as f32), percent(found.work_max as f32));
-    let _ = writeln!(text, "work          {mean} of all rows mean, {most} at most");
+    let _ = writeln!(text, "work          {mean} of all rows mean, {most} the largest seen");
     if let (Some(network), Some(model)) = (found.network_right, found.model_right) {
         let _ = writeln!(text, "accuracy      {} of the network, {} of body and model", share(network), share(model));
     }
