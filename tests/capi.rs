@@ -209,16 +209,19 @@ fn after_a_failed_open_no_model_answers() {
     }
 }
 
-/// A row of six columns takes eight bytes in int8, and in 4 bits a word of scales and one of numbers: `Bits::row_bytes`.
+/// A row of 64 columns takes 64 bytes in int8, and in 4 bits a word of scales and eight of numbers.
 #[cfg(feature = "rows4")]
 #[test]
+#[cfg_attr(miri, ignore = "large files")]
 fn bytes_are_those_of_the_rows_as_they_are_stored() {
-    static FOUR: &[u8] = include_model!("../fuzz/seeds/model/four_bit.zhat");
-    let model = open(FOUR).expect("valid");
-    let (mut memory, mut top) = ([0; scratch_words(N, D, ROOM)], [NO_CLASS; TOP]);
-    let result = classify(&model, &[0.5; 6], 0, &mut memory, &mut top).expect("an answer");
-    let row = zhat::model::Bits::Four.row_bytes(6) as u32;
-    assert_eq!(result.bytes, (result.rows + result.nodes) * row);
+    static FOUR: &[u8] = include_model!("../models/next_word4.zhat");
+    static EIGHT: &[u8] = include_model!("../models/next_word.zhat");
+    for (file, row) in [(FOUR, 36), (EIGHT, 64)] {
+        let model = open(file).expect("valid");
+        let (mut memory, mut top) = ([0; 1_000], [NO_CLASS; TOP]);
+        let result = classify(&model, &[0.5; 64], 0, &mut memory, &mut top).expect("an answer");
+        assert_eq!(result.bytes, (result.rows + result.nodes) * row);
+    }
 }
 
 #[test]
