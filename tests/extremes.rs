@@ -222,7 +222,7 @@ proptest! {
     ) {
         let mut next = seeded(seed);
         let rows: Vec<Vec<i8>> = (0..classes)
-            .map(|_| (0..dim).map(|_| (next() as i32 % (largest + 1)) as i8 * if next() % 2 == 0 { 1 } else { -1 }).collect())
+            .map(|_| (0..dim).map(|_| (next() as i32 % (largest + 1)) as i8 * [1, -1][(next() % 2) as usize]).collect())
             .collect();
         let scales: Vec<u16> = (0..classes).map(|_| [0, 1, 1_000, u16::MAX][next() as usize % 4]).collect();
         let biases: Vec<i16> = (0..classes).map(|_| [0, 1, -32_767, 32_767, 12_345][next() as usize % 5]).collect();

@@ -144,7 +144,7 @@ impl Layout {
     }
 
     /// All axes from this one on, as old versions of softmax take them together.
-    pub fn from_axis(&self, axis: i64) -> Followed<Vec<i64>> {
+    pub fn axes_from(&self, axis: i64) -> Followed<Vec<i64>> {
         match (&self.axes, axis) {
             (None, -1) => Ok(vec![-1]),
             _ => {
@@ -452,7 +452,7 @@ mod tests {
         let over = |axes: &[i64]| sequence().expect_classes(axes, "is a softmax over");
         assert!(over(&[-1]).is_ok() && over(&[2]).is_ok());
         assert_eq!(over(&[1]).unwrap_err(), "is a softmax over axis 1, but the layer's classes are on axis 2");
-        let joint = sequence().from_axis(1).unwrap();
+        let joint = sequence().axes_from(1).unwrap();
         assert!(over(&joint).unwrap_err().contains("several axes together"));
     }
 }

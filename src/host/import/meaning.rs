@@ -177,7 +177,7 @@ impl Meaning {
         Self { affine: Rc::new(Affine::identity()), form: Form::Scores(Shift::None), id, raised: None }
     }
 
-    fn new(&self, affine: Affine, form: Form, id: usize) -> Self {
+    fn new(affine: Affine, form: Form, id: usize) -> Self {
         Self { affine: Rc::new(affine), form, id, raised: None }
     }
 
@@ -230,7 +230,7 @@ impl Meaning {
 
     /// Adds a constant.
     pub fn plus(&self, more: &PerClass, id: usize) -> Known<Self> {
-        let masked = |shift| self.new(masked(self.affine.plus(more)), Form::Scores(shift), id);
+        let masked = |shift| Self::new(masked(self.affine.plus(more)), Form::Scores(shift), id);
         match self.form {
             _ if more.is(0.0) => Ok(self.clone()),
             Form::Scores(shift) => Ok(masked(match (shift, more) {
@@ -262,9 +262,9 @@ impl Meaning {
                     return Err("multiplies scores class by class after something else was added to all of them".into());
                 }
                 let shift = if shift == Shift::Max { Shift::Any } else { shift };
-                Ok(self.new(self.affine.scaled(by), Form::Scores(shift), id))
+                Ok(Self::new(self.affine.scaled(by), Form::Scores(shift), id))
             }
-            Form::LogP if by.all().is_some() => Ok(self.new(self.affine.scaled(by), Form::Scores(Shift::WasLogP), id)),
+            Form::LogP if by.all().is_some() => Ok(Self::new(self.affine.scaled(by), Form::Scores(Shift::WasLogP), id)),
             Form::LogP => Err("multiplies logarithms of probabilities class by class".into()),
             Form::P | Form::Weights { .. } => {
                 let least = if let Form::Weights { least } = self.form { least } else { 1.0 };
@@ -275,7 +275,7 @@ impl Meaning {
                     return Err("multiplies probabilities by zero".into());
                 }
                 let affine = self.affine.plus(&by.map(f64::ln));
-                Ok(self.new(affine, Form::Weights { least: least * by.least() }, id))
+                Ok(Self::new(affine, Form::Weights { least: least * by.least() }, id))
             }
             Form::Choice | Form::Best => Err("computes with the best classes alone".into()),
             _ => Ok(self.as_form(Form::PerQuery, id)),
@@ -288,7 +288,7 @@ impl Meaning {
             _ if exponent == 1.0 => Ok(self.clone()),
             Form::P | Form::Weights { .. } if exponent > 0.0 && exponent.is_finite() => {
                 let affine = self.affine.scaled(&PerClass::All(exponent));
-                Ok(self.new(affine, Form::Weights { least: 0.0 }, id))
+                Ok(Self::new(affine, Form::Weights { least: 0.0 }, id))
             }
             Form::Sum { of, .. } if exponent == -1.0 => Ok(self.as_form(Form::OneBySum { of }, id)),
             _ => Err("raises to a power, which is no softmax of scores".into()),
@@ -343,10 +343,10 @@ impl Meaning {
             Form::Scores(Shift::None) => {
                 let kept = each(&|class| f64::from(!replaced[class]));
                 let put = each(&|class| if replaced[class] { by.at(class) } else { 0.0 });
-                Ok(self.new(self.affine.scaled(&kept).plus(&put), Form::Scores(Shift::None), id))
+                Ok(Self::new(self.affine.scaled(&kept).plus(&put), Form::Scores(Shift::None), id))
             }
             Form::P | Form::Weights { .. } if every(&zero) => {
-                Ok(self.new(self.affine.plus(&out()), Form::Weights { least: 0.0 }, id))
+                Ok(Self::new(self.affine.plus(&out()), Form::Weights { least: 0.0 }, id))
             }
             _ => Err("puts constants in the place of some values".into()),
         }
@@ -359,10 +359,10 @@ impl Meaning {
         let affine = Affine { rows: Some(rows), factor: factor.picked(classes), bias: bias.picked(classes) };
         match self.form {
             Form::Scores(shift) => {
-                Ok(self.new(affine, Form::Scores(if shift == Shift::Max { Shift::Any } else { shift }), id))
+                Ok(Self::new(affine, Form::Scores(if shift == Shift::Max { Shift::Any } else { shift }), id))
             }
-            Form::P | Form::Weights { .. } => Ok(self.new(affine, Form::Weights { least: 0.0 }, id)),
-            Form::LogP => Ok(self.new(affine, Form::Scores(Shift::WasLogP), id)),
+            Form::P | Form::Weights { .. } => Ok(Self::new(affine, Form::Weights { least: 0.0 }, id)),
+            Form::LogP => Ok(Self::new(affine, Form::Scores(Shift::WasLogP), id)),
             _ => Err("takes a part of something other than classes".into()),
         }
     }

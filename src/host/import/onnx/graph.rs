@@ -194,7 +194,8 @@ impl<'a> Node<'a> {
             Ok(())
         })?;
         // An operator of another domain is another operator, whatever its name.
-        if !is_standard(domain) && !(domain == "com.microsoft" && CONTRIBUTED.contains(&node.op)) {
+        let is_known = is_standard(domain) || (domain == "com.microsoft" && CONTRIBUTED.contains(&node.op));
+        if !is_known {
             node.foreign = node.op;
             node.op = "";
         }

@@ -250,7 +250,7 @@ impl<'g, 'a> Tail<'g, 'a> {
             "Softmax" | "LogSoftmax" | "QLinearSoftmax" | "Hardmax" => {
                 let opset = if node.op == "QLinearSoftmax" { node.int("opset", 13)? } else { self.graph.opset };
                 let range = match opset < 13 {
-                    true => first.layout.from_axis(node.int("axis", 1)?)?,
+                    true => first.layout.axes_from(node.int("axis", 1)?)?,
                     false => vec![node.int("axis", -1)?],
                 };
                 first.layout.expect_classes(
