@@ -17,8 +17,8 @@ use std::path::Path;
 
 use support::cases::{self, Answer, Case};
 use zhat::host::build::{Plan, Targets, build};
-use zhat::host::import::{InputScale, output_layer, with_input_scale};
-use zhat::host::io::{ReadOptions, TensorValues, read_matrix, read_tensor};
+use zhat::host::input::network::{InputScale, output_layer, with_input_scale};
+use zhat::host::input::{ReadOptions, TensorValues, read_matrix, read_tensor};
 use zhat::host::make::{Request, make};
 use zhat::host::{Kind, Layer, flat_model, with_fmbe};
 use zhat::model::{Bits, FmbeKind};

@@ -61,7 +61,7 @@
 //! | [`estimators`] | Z from both, by several methods, and the [`Prediction`] |
 //! | `classifier`, [`language`] | [`Classifier`]; the query of a language model from the words before |
 //! | `keywords` | from samples of a microphone to words (feature `keywords`) |
-//! | `host`, `capi`, `cli` | what runs on a host only (feature `std`); functions for C; the command |
+//! | `host`, `capi` | what runs on a host only (feature `std`); functions for C |
 //! | `guide` | pages to read |
 //!
 //! # The formulas

@@ -4,7 +4,7 @@
 //! `Gemm(q, W, b) -> s` is the layer, called fc.
 #![cfg(feature = "std")]
 
-use zhat::host::import::{Onnx, OutputLayer, as_partial};
+use zhat::host::input::network::{Onnx, OutputLayer, as_partial};
 
 const CLASSES: usize = 12;
 const DIM: usize = 3;

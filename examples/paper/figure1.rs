@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use zhat::host::evaluate::{FloatLayer, scores};
-use zhat::host::plots::cumulative_shares;
+use zhat::host::report::plots::cumulative_shares;
 
 use super::linear;
 use super::today;

@@ -56,10 +56,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use zhat::host::io::{
+use zhat::host::input::{
     NamedMatrix, ReadOptions, expect_writable, read_matrix, read_named_matrix, read_vector, write_atomically,
 };
-use zhat::host::plots;
+use zhat::host::report::plots;
 
 use command::{Failure, File, Outcome, Progress, expect_apart, given, name};
 use date::today;

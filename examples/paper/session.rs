@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use zhat::host::io::NamedMatrix;
-use zhat::host::plots;
+use zhat::host::input::NamedMatrix;
+use zhat::host::report::plots;
 
 use super::command::{Outcome, Progress, name};
 use super::error::ReproduceError;

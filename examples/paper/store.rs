@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use zhat::host::io::{expect_writable, write_atomically};
+use zhat::host::input::{expect_writable, write_atomically};
 
 use super::command::{Failure, File, Outcome, Progress, expect_apart};
 use super::result::Grid;

@@ -4,7 +4,7 @@ use std::fs;
 
 use clap::{CommandFactory, Parser};
 use serde_json::Value;
-use zhat::host::io::{write_atomically_with, write_npy};
+use zhat::host::input::{write_atomically_with, write_npy};
 use zhat::host::{Kind, Layer};
 
 use crate::command::{Failure, Folder, Outcome, printed};

@@ -8,7 +8,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use zhat::host::Matrix;
 use zhat::host::build::{Correction, Plan, Targets, build};
-use zhat::host::io::NamedMatrix;
+use zhat::host::input::NamedMatrix;
 use zhat::model::ModelBuf;
 
 use super::ReproduceError;

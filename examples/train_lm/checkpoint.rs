@@ -11,7 +11,7 @@ use std::path::Path;
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, serialize};
-use zhat::host::io::write_atomically;
+use zhat::host::input::write_atomically;
 
 use super::adam::Adam;
 use super::error::Error;

@@ -4,7 +4,7 @@ use core::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use zhat::host::io::WriteError;
+use zhat::host::input::WriteError;
 
 /// Why a text, a vocabulary, a training run or a file of it was refused.
 #[derive(Debug)]

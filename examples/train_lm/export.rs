@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use npyz::WriterBuilder;
-use zhat::host::io::{write_atomically, write_atomically_with, write_npy};
+use zhat::host::input::{write_atomically, write_atomically_with, write_npy};
 use zhat::language::Context;
 
 use super::error::Error;

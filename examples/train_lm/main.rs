@@ -42,7 +42,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, ValueEnum};
-use zhat::host::io::{expect_writable, write_atomically, write_npy};
+use zhat::host::input::{expect_writable, write_atomically, write_npy};
 
 use command::{Failure, Outcome, Progress, expect_apart, given, name};
 use error::Error;

@@ -1,7 +1,7 @@
 //! Arbitrary bytes as an ONNX network: its output layer and what is left without it, or an error.
 #![no_main]
 
-use zhat::host::import::Onnx;
+use zhat::host::input::network::Onnx;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // In a folder that is not there: no file is read besides.

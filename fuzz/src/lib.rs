@@ -1,7 +1,7 @@
 //! What the targets share.
 
 use twox_hash::XxHash32;
-use zhat::host::io::{ReadOptions, read_everything};
+use zhat::host::input::{ReadOptions, read_everything};
 use zhat::model::FORMAT_VERSION;
 
 const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];

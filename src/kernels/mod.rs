@@ -33,7 +33,7 @@ mod portable;
 mod squares;
 
 #[cfg(zhat_dsp)]
-pub use dsp::{Frame, PowerTable, Scaling, add_powers, priorities};
+pub use dsp::{Frame, Scaling};
 pub use squares::squares;
 
 use crate::hint::keep_small;

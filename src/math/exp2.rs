@@ -9,7 +9,7 @@
 
 use super::Log2;
 #[cfg(zhat_dsp)]
-use crate::kernels::PowerTable;
+use super::dsp::PowerTable;
 
 const INDEX_BITS: u32 = 6;
 const REST_BITS: u32 = Log2::FRACTION_BITS - INDEX_BITS;

@@ -8,12 +8,12 @@
 //! The power has 32 bits and is moved up by multiplication with a power of two: on a 32-bit part one UMLAL aligns
 //! and adds it, where shifting a 64-bit number by a variable takes nine instructions.
 
+#[cfg(zhat_dsp)]
+use super::dsp::{PowerTable, add_powers};
 use super::exp2::{Exp2, exp2_fraction};
 use super::log2::log2_fraction;
 use super::{Log2, float};
 use crate::hint::cold_path;
-#[cfg(zhat_dsp)]
-use crate::kernels::{PowerTable, add_powers};
 
 /// Bits by which a Q1.31 power is moved up if it has the exponent of the sum.
 const UP: u32 = 25;

@@ -3,6 +3,8 @@
 //! Everything that is done once per row is integer, so that every platform gives the same bits and a part
 //! without an FPU pays nothing extra. Floats appear a few times per query, in `float`.
 
+#[cfg(zhat_dsp)]
+mod dsp;
 mod exp2;
 pub(crate) mod float;
 mod log2;

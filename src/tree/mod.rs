@@ -13,11 +13,11 @@
 //! the calibration queries: it costs the same dot product.
 
 use crate::hint::keep_small;
-#[cfg(zhat_dsp)]
-use crate::kernels;
 use crate::math::{Log2, float};
 use crate::rows::{Indices, Query, RowTable, Scorer};
 
+#[cfg(zhat_dsp)]
+mod dsp;
 mod spread;
 
 pub use spread::{Spread, SpreadFunction};
@@ -147,7 +147,7 @@ impl<'a> Tree<'a> {
         nodes.scores(first, query, words);
         let spreads = self.spreads.get(first..).unwrap_or(&[]);
         #[cfg(zhat_dsp)]
-        return kernels::priorities(words, spreads, self.gains.get(first..).unwrap_or(&[]), spread);
+        return dsp::priorities(words, spreads, self.gains.get(first..).unwrap_or(&[]), spread);
         #[cfg(not(zhat_dsp))]
         {
             let mut best = i32::MIN;

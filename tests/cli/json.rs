@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zhat::host::io::write_npy;
+use zhat::host::input::write_npy;
 use zhat::host::{Kind, Layer};
 
 use super::json_page::Page;

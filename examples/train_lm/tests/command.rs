@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{CommandFactory, Parser};
 use zhat::host::build::{Targets, build};
-use zhat::host::io::{ReadOptions, read_matrix, read_names, read_vector};
+use zhat::host::input::{ReadOptions, read_matrix, read_names, read_vector};
 
 use crate::Train;
 use crate::command::{Failure, Folder, Outcome, printed};

@@ -7,7 +7,8 @@ use super::parts::Parts;
 use super::shift::Shift;
 use super::tune::{self, Judge};
 use super::{NoIndex, Plan, Targets, Task, Trial, TrialResult, links, thin};
-use crate::host::{BuildError, Matrix, cost, measure};
+use crate::host::report::cost;
+use crate::host::{BuildError, Matrix, measure};
 use crate::math::Log2;
 use crate::model::{Budget, ModelBuf, Section, Settings};
 

@@ -1,0 +1,148 @@
+//! Text for people: tables, sizes, shares.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde::Serialize;
+use zhat::host::input::expect_writable;
+use zhat::host::report::plots;
+
+use super::{Failure, Outcome};
+
+/// Writes to standard output. A reader that stops early (`| head`) is not a failure.
+pub fn print(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// What `--json` prints has this number as `schema`: src/guide/json.md says what it stands for and when it grows.
+const SCHEMA: u32 = 1;
+
+/// Writes an object to standard output, with the number of its schema before its fields.
+pub fn print_json(fields: &impl Serialize) -> Outcome {
+    #[derive(Serialize)]
+    struct Numbered<'a, T> {
+        schema: u32,
+        #[serde(flatten)]
+        fields: &'a T,
+    }
+    print(&format!("{}\n", serde_json::to_string_pretty(&Numbered { schema: SCHEMA, fields })?))
+}
+
+/// Checks, before the work, that a picture can be written there, if one is asked for.
+pub fn expect_plot(path: Option<&PathBuf>) -> Outcome {
+    let Some(path) = path else { return Ok(()) };
+    plots::expect_format(path).map_err(Failure::Usage)?;
+    Ok(expect_writable(path)?)
+}
+
+/// A line for each warning.
+pub fn warnings(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
+}
+
+/// The heading of a column of words: they begin below each other, as those of the first one do.
+pub const WHAT_FOR: &str = "what for";
+
+/// Rows of cells in columns: words to the left, numbers to the right.
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with a heading for each column.
+    pub fn new(headings: &[&str]) -> Self {
+        Self { rows: vec![headings.iter().map(|&heading| heading.to_owned()).collect()] }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// The lines.
+    pub fn render(&self) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max();
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                let pad = " ".repeat(width - cell.chars().count());
+                let is_words = column == 0 || self.rows[0][column] == WHAT_FOR;
+                let gap = if column == 0 { "" } else { "  " };
+                line += &if is_words { format!("{gap}{cell}{pad}") } else { format!("{gap}{pad}{cell}") };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A share in per cent, with three significant digits.
+pub fn percent(share: f32) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        p if p >= 1e4 => format!("{percent:.0e} %"),
+        p if p >= 99.95 => format!("{percent:.0} %"),
+        p if p >= 9.995 => format!("{percent:.1} %"),
+        p if p >= 0.0995 || p == 0.0 => format!("{percent:.2} %"),
+        p if p >= 1e-4 => format!("{percent:.4} %"),
+        _ => "0.00 %".into(),
+    }
+}
+
+/// A share, or a dash where there is none.
+pub fn maybe(share: Option<f32>) -> String {
+    share.map_or("–".into(), percent)
+}
+
+/// Bytes as people read them.
+pub fn bytes(bytes: usize) -> String {
+    match bytes {
+        0..=9999 => format!("{bytes} B"),
+        10_000..=1_048_575 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        _ => format!("{:.2} MiB", bytes as f64 / 1_048_576.0),
+    }
+}
+
+/// A count, grouped by thousands.
+pub fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(&["name", "p"]);
+        table.row(vec!["Ẑ".into(), "0.5".into()]);
+        table.row(vec!["longer".into(), "10".into()]);
+        assert_eq!(table.render(), "name      p\nẐ       0.5\nlonger   10\n");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(percent(0.0228), "2.28 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.00012), "0.0120 %");
+        assert_eq!(percent(0.0), "0.00 %");
+        assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(bytes(1_047_120), "1022.6 KiB");
+    }
+}

@@ -1,0 +1,94 @@
+//! What a model costs on a device: instructions, memory.
+//!
+//! The counts of instructions are estimates for a Cortex-M4 with DSP instructions, for planning: straight lines through
+//! what QEMU counted for 300 queries each of six models: 6 625 to 10 000 rows of 64 and 120 columns, leaves of 8 to 32, 2 to 6 % of
+//! the work. The mean of each was within 8 % of its line.
+
+use crate::Model;
+use crate::model::Bits;
+
+/// A multiply-accumulate, with its part of the loop.
+const fn per_product(bits: Bits) -> f64 {
+    match bits {
+        Bits::Eight => 1.06,
+        Bits::Four => 1.48,
+    }
+}
+/// Around a row's dot product in Exact: scale, exponential, sum, top list.
+const PER_ROW: f64 = 39.0;
+/// Around a dot product of a search: the same, marks, frontier, links, and the far field.
+const PER_DOT: f64 = 112.0;
+/// Quantising a query, for each column, and whatever is done once.
+const PER_COLUMN: f64 = 33.0;
+const PER_QUERY: f64 = 6400.0;
+
+/// Estimated Cortex-M4 instructions of a search that takes this many dot products with rows of `stride` columns.
+///
+/// ```
+/// use zhat::model::Bits;
+///
+/// // 4 % of 10 000 rows of 64 columns.
+/// let estimate = zhat::host::report::cost::search_instructions(400.0, 64, Bits::Eight);
+/// assert!((70_000..85_000).contains(&estimate));
+/// ```
+pub fn search_instructions(dot_products: f64, stride: usize, bits: Bits) -> u64 {
+    let stride = stride as f64;
+    (dot_products * (per_product(bits) * stride + PER_DOT) + PER_COLUMN * stride + PER_QUERY) as u64
+}
+
+/// The share of `classes` rows of `stride` columns that [`search_instructions`] has this many instructions for; not above zero
+/// if they are too few for anything.
+///
+/// ```
+/// use zhat::host::report::cost;
+/// use zhat::model::Bits;
+///
+/// let work = cost::work_for(75_000, 10_000, 64, Bits::Eight);
+/// assert!(cost::search_instructions(f64::from(work) * 10_000.0, 64, Bits::Eight).abs_diff(75_000) < 10);
+/// assert!(cost::work_for(1000, 10_000, 64, Bits::Eight) < 0.0);
+/// ```
+pub fn work_for(instructions: u64, classes: usize, stride: usize, bits: Bits) -> f32 {
+    let stride = stride as f64;
+    let dot_products = (instructions as f64 - PER_COLUMN * stride - PER_QUERY) / (per_product(bits) * stride + PER_DOT);
+    (dot_products / classes as f64) as f32
+}
+
+/// The cap, as a share of `classes` rows, with which no query takes more than this many instructions, by what
+/// [`Budget`](crate::Budget) promises; not above zero if they are too few for anything.
+///
+/// ```
+/// // 2 ms at 64 MHz.
+/// let cap = zhat::host::report::cost::cap_for(128_000, 10_000, 64, zhat::model::Bits::Eight);
+/// let promised = 15_000.0 + 10_000.0 / 2.0 + f64::from(cap) * 10_000.0 * (1.1 * 64.0 + 180.0);
+/// assert!((promised - 128_000.0).abs() < 10.0);
+/// ```
+pub fn cap_for(instructions: u64, classes: usize, stride: usize, bits: Bits) -> f32 {
+    let rows = classes as f64;
+    let per_column = match bits {
+        Bits::Eight => 1.1,
+        Bits::Four => 1.6,
+    };
+    ((instructions as f64 - 15_000.0 - rows / 2.0) / (per_column * stride as f64 + 180.0) / rows) as f32
+}
+
+/// Estimated Cortex-M4 instructions of [`exact`](crate::exact) for this many rows of `stride` columns.
+///
+/// ```
+/// use zhat::model::Bits;
+///
+/// let estimate = zhat::host::report::cost::exact_instructions(10_000, 64, Bits::Eight);
+/// assert!((1_000_000..1_100_000).contains(&estimate));
+/// ```
+pub fn exact_instructions(rows: usize, stride: usize, bits: Bits) -> u64 {
+    let stride = stride as f64;
+    (rows as f64 * (per_product(bits) * stride + PER_ROW) + PER_COLUMN * stride) as u64
+}
+
+/// Bytes of RAM that a query needs: the [`Scratch`](crate::Scratch) and the [`QueryBuffer`](crate::QueryBuffer).
+///
+/// ```
+/// assert_eq!(zhat::host::report::cost::ram(&zhat::doc_example().model()), 4 * zhat::query_words(3));
+/// ```
+pub fn ram(model: &Model<'_>) -> usize {
+    4 * (model.scratch_words() + model.query_words())
+}

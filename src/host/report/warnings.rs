@@ -1,0 +1,173 @@
+//! What a user should know before a model is trusted: one list for what builds, describes and measures it.
+//!
+//! A warning is a sentence. There is none for a model that is fit for use, and nothing here is an error: a model that is
+//! off by half may still be what someone wants.
+
+use crate::Model;
+use crate::host::evaluate::Report;
+use crate::host::{Matrix, linear};
+
+/// Probabilities that are off by more than this are not usable as such.
+const MOST_ERROR: f32 = 0.2;
+/// A classifier that misses the best class more often is another classifier.
+const LEAST_RECALL: f32 = 0.9;
+/// Below this, an interval of 95 % is not one.
+const LEAST_COVERAGE: f32 = 0.9;
+/// Figures of fewer queries are rough.
+const FEW_MEASURED: usize = 30;
+/// Queries that are longer or shorter by this factor are others.
+const OTHER_SCALE: f32 = 1.5;
+
+/// What a model file says of itself.
+pub fn of_model(model: &Model<'_>) -> Vec<String> {
+    let mut warnings = Vec::from_iter(of_shape(model));
+    warnings.extend(model.left_out().map(|left_out| {
+        format!("partial: {left_out} is left out behind the layer: p is a softmax of the layer's scores, not the network's output")
+    }));
+    match model.measured() {
+        Some(measured) => Figures {
+            queries: measured.queries as usize,
+            error: measured.error,
+            recall: Some(measured.recall),
+            coverage: model.trust().map(|_| measured.coverage),
+        }
+        .warn(&mut warnings),
+        None if model.tree().is_some() => warnings.push(
+            "built without queries to measure on: error and recall are not known, and there are no intervals (give 200 \
+             --queries or more)"
+                .into(),
+        ),
+        None => {}
+    }
+    warnings
+}
+
+/// That rows and columns may have been taken for each other, unless it is known how the weights were stored.
+pub fn of_shape(model: &Model<'_>) -> Option<String> {
+    let (classes, dim) = (model.classes(), model.dim());
+    let text = format!("{classes} classes of {dim} dimensions: weights that are stored d×N are read with --transpose");
+    (classes < dim).then_some(text)
+}
+
+/// What an evaluation says of the default classifier.
+pub fn of_report(report: &Report) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(found) = report.of("moments") {
+        Figures {
+            queries: report.data.queries,
+            error: found.err_mean,
+            recall: found.recall_at_1,
+            coverage: found.coverage95,
+        }
+        .warn(&mut warnings);
+    }
+    warnings
+}
+
+/// What queries that are given as `what` can't show.
+pub fn of_queries(what: &str, queries: &Matrix) -> Vec<String> {
+    let mut rows = queries.iter();
+    let first = rows.next().unwrap_or(&[]);
+    let all_zero = queries.data().iter().all(|&value| value == 0.0);
+    if all_zero {
+        vec![format!("{what}: all values are zero")]
+    } else if queries.rows() > 1 && rows.all(|query| query == first) {
+        vec![format!("{what}: all {} queries are the same one", queries.rows())]
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether queries have about the length of those that they are compared with.
+pub fn of_scale(what: &str, queries: &Matrix, others: &str, reference: &Matrix) -> Vec<String> {
+    let ratio = mean_norm(queries) / mean_norm(reference);
+    if !ratio.is_finite() || (1.0 / OTHER_SCALE..=OTHER_SCALE).contains(&ratio) {
+        return Vec::new();
+    }
+    vec![format!("{what}: queries are {ratio:.2} times as long as those of {others}: are they scaled alike?")]
+}
+
+fn mean_norm(queries: &Matrix) -> f32 {
+    let norm = |query: &[f32]| linear::dot(query, query).sqrt();
+    queries.iter().map(norm).sum::<f32>() / queries.rows().max(1) as f32
+}
+
+/// What was measured.
+struct Figures {
+    queries: usize,
+    error: f32,
+    recall: Option<f32>,
+    coverage: Option<f32>,
+}
+
+impl Figures {
+    fn warn(&self, warnings: &mut Vec<String>) {
+        let Self { queries, error, recall, coverage } = *self;
+        if error.is_nan() || error > MOST_ERROR {
+            warnings.push(format!(
+                "Z is off by {} in the mean: its probabilities are not usable as such (allow more --work, or give --queries \
+                 like those to come)",
+                percent(error)
+            ));
+        }
+        if let Some(recall) = recall.filter(|recall| recall.is_nan() || *recall < LEAST_RECALL) {
+            let found = percent(recall);
+            warnings.push(format!("the best class is found in {found} of the queries only (allow more --work)"));
+        }
+        if let Some(coverage) = coverage.filter(|coverage| coverage.is_nan() || *coverage < LEAST_COVERAGE) {
+            let held = percent(coverage);
+            warnings.push(format!("the 95 % interval holds in {held} of the queries only: these are other queries"));
+        }
+        if queries < FEW_MEASURED {
+            warnings.push(format!("figures are from {queries} queries only: they are rough"));
+        }
+    }
+}
+
+/// A share in per cent.
+fn percent(share: f32) -> String {
+    let percent = share * 100.0;
+    if percent >= 1e4 { format!("{percent:.0e} %") } else { format!("{percent:.1} %") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(queries: usize, error: f32, recall: f32, coverage: f32) -> Vec<String> {
+        let mut warnings = Vec::new();
+        Figures { queries, error, recall: Some(recall), coverage: Some(coverage) }.warn(&mut warnings);
+        warnings
+    }
+
+    #[test]
+    fn a_good_model_has_none() {
+        assert!(of(100, 0.03, 0.97, 0.95).is_empty());
+        assert!(of(30, 0.2, 0.9, 0.9).is_empty());
+    }
+
+    #[test]
+    fn each_figure_that_is_useless_has_one() {
+        for (warnings, part) in [
+            (of(100, 3e7, 0.97, 0.95), "off by 3e9 %"),
+            (of(100, f32::NAN, 0.97, 0.95), "off by NaN"),
+            (of(100, 0.03, 0.5, 0.95), "found in 50.0 %"),
+            (of(100, 0.03, 0.97, 0.8), "holds in 80.0 %"),
+            (of(5, 0.03, 0.97, 0.95), "5 queries only"),
+        ] {
+            assert!(warnings.len() == 1 && warnings[0].contains(part), "{warnings:?}");
+        }
+    }
+
+    #[test]
+    fn queries_that_show_nothing_are_named() {
+        let matrix = |data: &[f32]| Matrix::new(data.to_vec(), 2).expect("whole rows");
+        assert!(of_queries("q.npy", &matrix(&[1.0, 2.0, 3.0, 4.0])).is_empty());
+        assert!(of_queries("q.npy", &matrix(&[1.0, 2.0])).is_empty());
+        assert_eq!(of_queries("q.npy", &matrix(&[1.0, 2.0, 1.0, 2.0])), ["q.npy: all 2 queries are the same one"]);
+        assert_eq!(of_queries("q.npy", &matrix(&[0.0; 4])), ["q.npy: all values are zero"]);
+        let (long, short) = (matrix(&[3.0, 4.0]), matrix(&[0.0, 1.0, 1.0, 0.0]));
+        assert!(of_scale("a", &long, "b", &long).is_empty());
+        assert!(of_scale("a", &long, "b", &short)[0].starts_with("a: queries are 5.00 times as long as those of b"));
+    }
+}
