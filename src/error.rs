@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a model file, a query or a request was refused.
+/// Says why a model file, a query or a request was refused.
 ///
 /// ```
 /// use zhat::{Error, Model};
@@ -28,21 +28,22 @@ pub enum Error {
     Version(u16),
     /// The checksum does not match the content.
     Checksum,
-    /// The header contradicts itself: sizes of zero, above the limits, or fields that must be zero and are not.
+    /// The header is invalid: a size is zero or above its limit, or a field that must be zero is not.
     Header,
-    /// The rows are of 4 bits, and this library was built without the feature `rows4`.
+    /// The rows are 4-bit, and this library was built without the feature `rows4`.
     FourBitRows,
-    /// The section table is too long, out of order, overlaps or points outside the file, or names a section twice.
+    /// The section table is too long or out of order, its sections overlap or end outside the file, or a section comes
+    /// twice.
     SectionTable,
     /// A required section of this kind is missing.
     MissingSection(u16),
     /// A section of this kind is required to understand the file, and this library does not know it.
     UnknownSection(u16),
-    /// The section of this kind has another length than the header's sizes ask for.
+    /// The length of the section of this kind does not follow from the header's sizes.
     SectionLength(u16),
     /// The section of this kind holds a value that is out of range or contradicts another one.
     SectionContent(u16),
-    /// The query has another length than the model's dimension.
+    /// The query's length is not the model's dimension.
     QueryLength,
     /// The query holds NaN or an infinity.
     QueryNotFinite,
@@ -52,23 +53,25 @@ pub enum Error {
     NoQuery,
     /// The query was quantised for another model.
     OtherModel,
-    /// The query has no room for the model's columns: the `D` that the [`QueryBuffer`](crate::QueryBuffer) needs.
+    /// The [`QueryBuffer`](crate::QueryBuffer) is too short for the model; holds the `D` that it needs.
     QueryColumns(u32),
-    /// The words of a query are too few for the model's columns: how many it needs.
+    /// The caller's memory for the query is too short for the model; holds the required length in words.
     QueryWords(u32),
-    /// The memory of a search is not enough for a class: the least words that are enough.
+    /// The scratch memory is too short to score even one class; holds the required length in words.
     ScratchWords(u32),
-    /// The marks of an estimator that samples are too few for the model's rows: the words that it needs.
+    /// The memory for a sampling estimator's marks is too short for the model's rows; holds the required length in
+    /// words.
     MarkWords(u32),
-    /// There is too little room for the scores of the samples: how many it needs.
+    /// The buffer for the samples' scores is too short; holds the required length.
     NoiseScores(u32),
-    /// There is no such class.
+    /// The class number is not below the model's number of classes.
     NoSuchClass,
-    /// The model file has no tree, or no settings, to classify with.
+    /// The model file has no tree or no settings, so that there is nothing to search. [`exact`](crate::exact) works
+    /// without.
     NoIndex,
-    /// The model file does not say what is certain about its nodes.
+    /// The model file has no bounds on the mass of its nodes.
     NoBounds,
-    /// The budget is not enough for a class: the least cap that is enough.
+    /// The budget is too small to score even one class; holds the smallest cap that is enough.
     Budget(u32),
 }
 

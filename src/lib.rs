@@ -146,7 +146,7 @@ pub mod host;
 #[cfg(doc)]
 pub mod guide;
 
-/// The code of the README is compiled and run like all other examples.
+/// Compiles and runs the code of the README like all other examples.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
@@ -174,8 +174,8 @@ pub use search::{Candidate, Scratch, Work, scratch_words, seen_words};
 pub use heapless;
 pub use rand_core;
 
-/// What the tests, examples and benches of this package reach into. It is outside of semantic versioning: any release may
-/// change it.
+/// Opens internals to the tests, examples and benches of this package. It is outside of semantic versioning: any
+/// release may change it.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::estimators::mince_by_newton;
@@ -191,12 +191,12 @@ pub mod internal {
     use crate::estimators::Head;
     use crate::{Candidate, Log2, Query, RowTable, Work};
 
-    /// Scores the rows from `first` on, as the bits of [`Log2`]s.
+    /// Scores consecutive rows, beginning with row `first`; scores are the bits of [`Log2`]s.
     pub fn scores(rows: &RowTable<'_>, first: usize, query: &Query, scores: &mut [i32]) {
         rows.scorer(query).scores(first, query, scores);
     }
 
-    /// Scores the rows with these numbers, as the bits of [`Log2`]s.
+    /// Scores the rows whose indices are in `picked`; scores are the bits of [`Log2`]s.
     pub fn scores_of(rows: &RowTable<'_>, picked: &[u32], query: &Query, scores: &mut [i32]) {
         rows.scores_of(picked, query, scores);
     }
@@ -206,7 +206,8 @@ pub mod internal {
         Candidate { class, score: Log2::from_bits(score) }
     }
 
-    /// Makes a head of what another retrieval found: candidates with the best first, and their rows in ascending order.
+    /// Makes a head of the result of another retrieval: candidates with the best first, and their rows in ascending
+    /// order.
     pub fn head<'a>(
         candidates: &'a [Candidate],
         rows: &'a [u32],

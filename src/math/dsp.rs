@@ -6,7 +6,7 @@ use core::arch::naked_asm;
 
 use super::LogSum;
 
-/// The numbers that a power of a fraction is made with, see `exp2`.
+/// Holds the constants that compute a power of two of a fraction, see `exp2`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct PowerTable {
@@ -15,7 +15,7 @@ pub struct PowerTable {
     pub curve: u32,
 }
 
-/// Adds 2^term for all terms, which are no more than the mantissa has room for.
+/// Adds 2^term for every term. There may be no more terms than the mantissa has room for.
 #[inline]
 pub fn add_powers(sum: &mut LogSum, terms: &[i32], table: &PowerTable) {
     let ends = terms.as_ptr_range();
@@ -23,7 +23,7 @@ pub fn add_powers(sum: &mut LogSum, terms: &[i32], table: &PowerTable) {
     unsafe { add_each(sum, ends.start, ends.end, table) }
 }
 
-/// The power of the fraction of the term in `$term`, which is given up, in r12: from 2^31 up to 2^32.
+/// Computes 2^fraction for the term in `$term` into r12, from 2^31 up to 2^32. Overwrites `$term`.
 macro_rules! power {
     ($term:literal) => {
         concat!(
@@ -34,7 +34,7 @@ macro_rules! power {
     };
 }
 
-/// Adds the term in `$term`; where it is further below than the weight has bits, at `$far`.
+/// Adds the term in `$term`, or jumps to `$far` if it lies further below the sum than the weight has bits.
 macro_rules! add_term {
     ($term:literal, $far:literal) => {
         concat!(
@@ -45,8 +45,8 @@ macro_rules! add_term {
     };
 }
 
-/// The same for a term that is far below: nothing if it is too far. Where it is above the exponent of the sum, at `$above`; goes on at
-/// `$next`.
+/// Adds a term that lies far below the sum, or nothing if it lies too far; continues at `$next`. Jumps to `$above` if
+/// the term is above the exponent of the sum.
 macro_rules! add_far_term {
     ($term:literal, $above:literal, $next:literal) => {
         concat!(
@@ -59,11 +59,13 @@ macro_rules! add_far_term {
 
 /// Adds the powers of the terms.
 ///
-/// Two by two, so that their loads overlap: 18.5 cycles a term. All registers are in use: terms in r0 and r3, the sum in r4, r5 and r6.
+/// Takes two terms at a time, so that their loads overlap: 18.5 cycles a term. All registers are in use: the terms in
+/// r0 and r3, the sum in r4, r5 and r6.
 ///
 /// # Safety
-/// From the first term up to their end are terms.
-// Reads the terms, and a table that has an entry for all six bits; writes the sum. Registers that a caller keeps are restored.
+/// `terms` up to `end` must be readable terms.
+// Reads only the terms and a table with an entry for each value of six bits, and writes the sum. Restores the registers
+// that a callee must preserve.
 #[unsafe(naked)]
 unsafe extern "C" fn add_each(sum: &mut LogSum, terms: *const i32, end: *const i32, table: &PowerTable) {
     naked_asm!(

@@ -1,4 +1,4 @@
-//! The few float functions of a query: from libm, or from micromath where its feature asks for speed over digits.
+//! The few float functions of a query: from libm, or from micromath where its feature trades accuracy for speed.
 
 #[cfg(feature = "micromath")]
 use micromath::F32Ext;
@@ -6,12 +6,13 @@ use micromath::F32Ext;
 use super::log2::log2_fraction;
 pub(crate) use super::sqrt;
 
-/// Natural logarithm, −∞ for what has none. Not from micromath, whose error of a few per mille would be one of Z.
+/// Returns the natural logarithm; −∞ for zero, negative and subnormal numbers and for NaN. Never uses micromath, whose
+/// error of a few per mille would carry over to Z.
 pub(crate) fn ln(x: f32) -> f32 {
     if x >= f32::MIN_POSITIVE { log2(x) * core::f32::consts::LN_2 } else { f32::NEG_INFINITY }
 }
 
-/// e^x.
+/// Returns e^x.
 pub(crate) fn exp(x: f32) -> f32 {
     #[cfg(feature = "micromath")]
     return F32Ext::exp(x);
@@ -19,12 +20,13 @@ pub(crate) fn exp(x: f32) -> f32 {
     libm::expf(x)
 }
 
-/// The nearest whole number, halves away from zero. Exact in both.
+/// Rounds to the nearest whole number, halves away from zero. Always uses libm, so every feature gives the same bits.
 pub(crate) fn round(x: f32) -> f32 {
     libm::roundf(x)
 }
 
-/// Base-2 logarithm of a positive normal number, to 2⁻²⁵: in integers, the same with every feature.
+/// Returns the base-2 logarithm of a positive normal number, to 2⁻²⁵. Computes in integers, so every feature gives the
+/// same bits.
 pub(crate) fn log2(x: f32) -> f32 {
     const BITS: u32 = 26;
     let exponent = (x.to_bits() >> 23) as i32 - 127;
@@ -32,13 +34,14 @@ pub(crate) fn log2(x: f32) -> f32 {
     ((i64::from(exponent) << BITS) + i64::from(fraction)) as f32 * (1.0 / (1u32 << BITS) as f32)
 }
 
-/// Base-2 logarithm of a positive normal number, within 0.09: right at every power of two, a straight line in between.
+/// Returns the base-2 logarithm of a positive normal number, within 0.09: right at every power of two, a straight line
+/// in between.
 #[inline]
 pub(crate) fn rough_log2(x: f32) -> f32 {
     x.to_bits() as f32 * (1.0 / (1u32 << 23) as f32) - 127.0
 }
 
-/// 2^`exponent`, zero below f32's normal range and infinity above it.
+/// Returns 2^`exponent`; zero below f32's normal range and infinity above it.
 pub(crate) fn power_of_two(exponent: i32) -> f32 {
     match exponent {
         -126..=127 => f32::from_bits(((exponent + 127) as u32) << 23),

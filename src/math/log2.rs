@@ -3,12 +3,12 @@
 use super::{exp2_fraction, float};
 use crate::hint::keep_small;
 
-/// log₂ of `mantissa`·2⁻³¹, which is in [1, 2), rounded down to at most 26 bits.
+/// Returns log₂ of `mantissa`·2⁻³¹, which is in [1, 2), rounded down to `bits` bits, at most 26.
 ///
-/// One squaring for each bit, in integers: squaring doubles a logarithm, so whether the square leaves the octave is the
-/// next bit. Each squaring cuts 2⁻³¹, and what it cuts is halved with every bit after it, so the sum of it all stays
-/// below the last bit.
-// Out of line: unrolled, each use would take a kilobyte.
+/// Takes one squaring for each bit, in integers. Squaring doubles a logarithm, so the next bit is one if the square
+/// leaves the octave. Each squaring cuts 2⁻³¹; every later bit halves that error, so all of them together stay below
+/// the last bit.
+// Not inlined: unrolled, each use would take a kilobyte.
 #[inline(never)]
 pub(super) const fn log2_fraction(mantissa: u32, bits: u32) -> u32 {
     let mut mantissa = mantissa;
@@ -43,7 +43,7 @@ pub(super) const fn log2_fraction(mantissa: u32, bits: u32) -> u32 {
 pub struct Log2(i32);
 
 impl Log2 {
-    /// Fraction bits.
+    /// The number of fraction bits.
     ///
     /// ```
     /// use zhat::Log2;
@@ -51,7 +51,7 @@ impl Log2 {
     /// assert_eq!(Log2::of(2).to_bits(), 1 << Log2::FRACTION_BITS);
     /// ```
     pub const FRACTION_BITS: u32 = 18;
-    /// The logarithm of zero, as far as this format goes: it adds nothing to any sum.
+    /// The logarithm of zero, as far as this format goes: adding it to a sum changes nothing.
     ///
     /// ```
     /// use zhat::{Log2, LogSum};
@@ -70,7 +70,7 @@ impl Log2 {
     /// ```
     pub const MAX: Self = Self(i32::MAX);
 
-    /// Takes the raw fixed-point bits.
+    /// Makes a logarithm of its raw fixed-point bits.
     ///
     /// ```
     /// assert_eq!(zhat::Log2::from_bits(3 << 18), zhat::Log2::of(8));
@@ -79,7 +79,7 @@ impl Log2 {
         Self(bits)
     }
 
-    /// The raw fixed-point bits.
+    /// Returns the raw fixed-point bits.
     ///
     /// ```
     /// assert_eq!(zhat::Log2::of(8).to_bits(), 3 << 18);
@@ -88,7 +88,7 @@ impl Log2 {
         self.0
     }
 
-    /// The nearest fixed-point value of a natural logarithm, saturating at the ends; NaN gives [`Log2::MIN`].
+    /// Returns the fixed-point value nearest to a natural logarithm, saturated at the ends; NaN gives [`Log2::MIN`].
     ///
     /// ```
     /// use zhat::Log2;
@@ -104,7 +104,7 @@ impl Log2 {
         Self(float::round(nats * (core::f32::consts::LOG2_E * Self::ONE)) as i32)
     }
 
-    /// The value as a natural logarithm.
+    /// Converts to a natural logarithm.
     ///
     /// ```
     /// assert!((zhat::Log2::of(10).to_nats() - 10_f32.ln()).abs() < 1e-5);
@@ -113,7 +113,7 @@ impl Log2 {
         self.0 as f32 * (core::f32::consts::LN_2 / Self::ONE)
     }
 
-    /// Sum of two logarithms, saturating.
+    /// Adds two logarithms and saturates at the ends.
     ///
     /// ```
     /// use zhat::Log2;
@@ -126,7 +126,7 @@ impl Log2 {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// Difference of two logarithms, saturating.
+    /// Subtracts a logarithm and saturates at the ends.
     ///
     /// ```
     /// use zhat::Log2;
@@ -139,7 +139,7 @@ impl Log2 {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// log₂ of a whole number, rounded down; [`Log2::MIN`] for zero.
+    /// Returns log₂ of a whole number, rounded down; [`Log2::MIN`] for zero.
     ///
     /// ```
     /// use zhat::Log2;
@@ -156,19 +156,19 @@ impl Log2 {
         Self((octave << Self::FRACTION_BITS | log2_fraction(mantissa, Self::FRACTION_BITS)) as i32)
     }
 
-    /// 2^self, zero below f32's normal range and infinity above it. To 2⁻²³ of itself.
+    /// Returns 2^self with a relative error of at most 2⁻²³; zero below f32's normal range and infinity above it.
     pub(crate) fn exp2(self) -> f32 {
         let power = exp2_fraction(self.fraction()) as f32 * (1.0 / (1u32 << 31) as f32);
         power * float::power_of_two(self.floor())
     }
 
-    /// The integer part, rounded down.
+    /// Returns the integer part, rounded down.
     #[inline]
     pub(crate) const fn floor(self) -> i32 {
         self.0 >> Self::FRACTION_BITS
     }
 
-    /// What is above [`Log2::floor`], in units of the last bit.
+    /// Returns the fraction, the part above [`Log2::floor`], in units of the last bit.
     #[inline]
     pub(crate) const fn fraction(self) -> u32 {
         self.0 as u32 & ((1 << Self::FRACTION_BITS) - 1)

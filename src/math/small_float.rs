@@ -1,6 +1,6 @@
-//! A float of sixteen bits without a sign: twelve bits of mantissa, four of exponent.
+//! An unsigned 16-bit float: twelve bits of mantissa, four of exponent.
 
-/// A whole number: `(bits & 0xfff) << (bits >> 12)`, in units that the user of it knows.
+/// A whole number, `(bits & 0xfff) << (bits >> 12)`, in units that its user defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmallFloat(u16);
 
@@ -9,24 +9,24 @@ impl SmallFloat {
     /// The largest value.
     pub const MAX: u32 = 0xfff << 15;
 
-    /// Takes the stored bits.
+    /// Makes a value of its stored bits.
     #[inline]
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    /// The stored bits.
+    /// Returns the stored bits.
     pub const fn to_bits(self) -> u16 {
         self.0
     }
 
-    /// The number of units.
+    /// Returns the number of units.
     #[inline]
     pub const fn units(self) -> u32 {
         (self.0 as u32 & ((1 << Self::MANTISSA_BITS) - 1)) << (self.0 >> Self::MANTISSA_BITS)
     }
 
-    /// The least that is not below `units`; `None` above [`SmallFloat::MAX`].
+    /// Returns the smallest value that is not below `units`; `None` above [`SmallFloat::MAX`].
     pub const fn at_least(units: u32) -> Option<Self> {
         let mut exponent = 0;
         while exponent < 16 {

@@ -1,13 +1,13 @@
-//! The square root: an instruction where the processor has one for f32, libm elsewhere. Both round correctly, so that the
+//! The square root: an instruction where the processor has one for f32, libm elsewhere. Both round correctly, so the
 //! bits are the same.
 
-/// √x; not a number below zero.
+/// Returns √x; NaN below zero.
 #[cfg(not(all(target_arch = "arm", target_abi = "eabihf")))]
 pub fn sqrt(x: f32) -> f32 {
     libm::sqrtf(x)
 }
 
-/// √x; not a number below zero.
+/// Returns √x; NaN below zero.
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 #[allow(unsafe_code)]
 #[inline]
