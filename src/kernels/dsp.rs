@@ -11,30 +11,32 @@ use core::arch::naked_asm;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-/// What all calls for one table and one query have in common: checked once, and in the order in which the code takes it.
+/// Holds what all calls for one table and one query share: checked once, with the fields in the order in which the
+/// assembly loads them.
 #[repr(C)]
 pub struct Frame<'a> {
-    /// Never null, so that no frame takes no more room than one.
+    /// Never null, so that an `Option` of a frame takes no more room than a frame.
     query: NonNull<i16>,
-    /// Rounds of a loop of [`PARTS`] parts of four columns.
+    /// The number of rounds of the loop of [`PARTS`] parts of four columns.
     rounds: usize,
-    /// The scale is moved up by so many bits.
+    /// The number of bits by which scales are shifted left.
     up: u32,
     unit: i32,
-    /// From the scales to the biases, in bytes.
+    /// The distance from the scales to the biases, in bytes.
     to_biases: usize,
-    /// Bytes of code that the first round leaves out: of three rows, and of one.
+    /// The bytes of code that the first round skips: of three rows, and of one.
     skipped_of_three: usize,
     skipped_of_one: usize,
     table: *const i16,
     stride: usize,
     rows: usize,
-    /// Null if dot products are wanted as they are.
+    /// Null if dot products are wanted, not scores.
     scales: *const u16,
     borrowed: PhantomData<&'a [i16]>,
 }
 
-/// What makes scores of dot products: a scale for each row, which is moved `up`, and a bias for each, in a unit.
+/// Turns dot products into scores: a scale for each row, shifted left by `up` bits, and a bias for each, in units of
+/// `unit`.
 pub struct Scaling<'a> {
     pub scales: &'a [u16],
     pub biases: &'a [i16],
@@ -42,14 +44,15 @@ pub struct Scaling<'a> {
     pub unit: i16,
 }
 
-/// Parts of four columns in a loop.
+/// The number of parts of four columns in a round of the loop.
 const PARTS: usize = 8;
-/// Bytes of code of four columns: of three rows, and of one.
+/// The bytes of code for four columns: of three rows, and of one.
 const THREE: usize = 56;
 const ONE: usize = 24;
 
 impl<'a> Frame<'a> {
-    /// `None` if something is not as the code needs it: whole words, on words, and a scale and a bias for each row.
+    /// Prepares a table and a query. `None` unless both are whole words on word boundaries, and each row has a scale
+    /// and a bias.
     #[inline]
     pub fn new(table: &'a [i16], query: &'a [i16], scaling: Option<Scaling<'a>>) -> Option<Self> {
         let stride = query.len();
@@ -82,13 +85,14 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Fills the places for the rows from `first` on; false, and nothing done, if there are fewer.
+    /// Fills the places with the results of the rows from `first` on. Returns false and does nothing if there are fewer
+    /// rows.
     #[inline]
     pub fn of_rows(&self, first: usize, places: &mut [i32]) -> bool {
         let ends = places.as_mut_ptr_range();
@@ -97,8 +101,8 @@ impl<'a> Frame<'a> {
             && unsafe { dot_each(self, first << 1 | 1, ends.start, ends.end) }
     }
 
-    /// Fills the places with the dot products, not the scores, of the rows with these numbers. False if a row is not in the table:
-    /// places may then hold anything.
+    /// Fills the places with the dot products, not the scores, of the rows whose indices are in `picked`. Returns false
+    /// if a row is not in the table; places may then hold anything.
     #[inline]
     pub fn of_picked(&self, picked: &[u32], places: &mut [i32]) -> bool {
         let (count, start) = (places.len().min(picked.len()), places.as_mut_ptr());
@@ -107,7 +111,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The word of a row in `$word`, times the query's odd values in r8 and its even ones in r9, added to `$sum`.
+/// Multiplies the word of a row in `$word` with the query's odd values in r8 and its even ones in r9, and adds the
+/// products to `$sum`.
 macro_rules! four_columns {
     ($word:literal, $sum:literal) => {
         concat!(
@@ -117,7 +122,8 @@ macro_rules! four_columns {
     };
 }
 
-/// Four columns of the row at r0 and of those that are r1 and r2 bytes behind it, added to r4, r5 and r6: 56 bytes.
+/// Adds the products of four columns of the row at r0, and of those r1 and r2 bytes behind it, to r4, r5 and r6: 56
+/// bytes.
 macro_rules! four_columns_of_three {
     () => {
         concat!(
@@ -129,28 +135,32 @@ macro_rules! four_columns_of_three {
     };
 }
 
-/// Four columns of the row at r0, added to r4: 24 bytes.
+/// Adds the products of four columns of the row at r0 to r4: 24 bytes.
 macro_rules! four_columns_of_one {
     () => {
         concat!("ldr.w r9, [r3, #4]\n ldr.w r8, [r3], #8\n ldr.w r10, [r0], #4\n", four_columns!("r10", "r4"))
     };
 }
 
-/// Fills the places: of rows from one on, whose number is the upper 31 bits of `which` if the lowest is one, with scores, or with dot
-/// products where the frame has no scales; or of the rows whose numbers are at the address `which`, with dot products. Three rows by
-/// three, then one by one. False if a number is not below the number of rows: places may then hold anything.
+/// Fills the places, three rows at a time and then one by one. Returns false if an index is not below the number of
+/// rows; places may then hold anything.
 ///
-/// No register is left in the loops, so the stack has what goes on from one group of rows to the next: +0 the next place, +4 its scale
-/// (zero: none), +8 the place from which on there are fewer than three (zero: rows are picked), +12 to +28 the first five fields of
-/// the frame, +32 and +36 where three rows and one begin, +40 the end of the places, +44 the frame, +48 from a place to its row's number
-/// (zero: none are picked). Where the parts of a loop do not divide those of a row, its first round begins in the middle.
+/// If the lowest bit of `which` is one, its upper 31 bits are the index of the first of consecutive rows, which give
+/// scores, or dot products if the frame has no scales. Otherwise `which` is the address of the indices of picked rows,
+/// which give dot products.
+///
+/// The loops use all registers, so the stack holds what carries over from one group of rows to the next: +0 the next
+/// place, +4 its scale (zero: none), +8 the place from which on fewer than three are left (zero: rows are picked), +12
+/// to +28 the first five fields of the frame, +32 and +36 the code addresses where three rows and one begin, +40 the
+/// end of the places, +44 the frame, +48 the distance from a place to its row's index (zero: none are picked). Where
+/// the parts of a loop do not divide those of a row, its first round begins in the middle.
 ///
 /// # Safety
-/// The frame is one that [`Frame::new`] made, of things that are still there. For each place there is a row from the first on, or a
-/// number.
-// Each row takes ⌈stride/4⌉ parts of four columns from it and from the query, and one place is written: three rows only where three
-// places are left, picked ones only after their numbers were compared. Places to jump to are computed from labels with the bit
-// that says Thumb. Registers that a caller keeps are restored; the stack is as before at the end.
+/// The frame must come from [`Frame::new`], and its borrows must be alive. For each place there must be a row from the
+/// first on, or an index.
+// Each row takes ⌈stride/4⌉ parts of four columns from it and from the query, and one place is written: three rows only
+// where three places are left, picked ones only after their indices were compared. Jump addresses are computed from
+// labels with the Thumb bit set. Restores the registers that a callee must preserve, and the stack.
 #[unsafe(naked)]
 unsafe extern "C" fn dot_each(frame: &Frame<'_>, which: usize, place: *mut i32, end: *mut i32) -> bool {
     naked_asm!(
@@ -284,7 +294,7 @@ unsafe extern "C" fn dot_each(frame: &Frame<'_>, which: usize, place: *mut i32, 
         "ldr lr, [sp, #16]",
         "movs r4, #0",
         "ldr pc, [sp, #36]",
-        // Numbers of rows to their addresses.
+        // From indices of rows to their addresses.
         "72:",
         "movs r4, #0",
         "movs r5, #0",

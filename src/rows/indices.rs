@@ -1,4 +1,4 @@
-//! Numbers of rows or classes: sixteen bits each where that is enough.
+//! Indices of rows or classes, in sixteen bits each where that is enough.
 
 use crate::hint::keep_small;
 
@@ -12,12 +12,12 @@ pub enum Indices<'a> {
 }
 
 impl<'a> Indices<'a> {
-    /// Whether indices below `limit` are stored in sixteen bits.
+    /// Returns true if indices below `limit` are stored in sixteen bits each.
     pub const fn are_short(limit: usize) -> bool {
         limit <= 1 << 16
     }
 
-    /// Reads a section of indices below `limit`; `None` if it is not whole numbers.
+    /// Reads a section of indices below `limit`; `None` if its length is no multiple of theirs.
     pub(crate) fn parse(bytes: &'a [u8], limit: usize) -> Option<Self> {
         if Self::are_short(limit) {
             bytemuck::try_cast_slice(bytes).ok().map(Self::Short)
@@ -26,7 +26,7 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of indices.
     pub fn len(&self) -> usize {
         match self {
             Self::Short(list) => list.len(),
@@ -34,12 +34,12 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The place of an index: looks through all of them.
+    /// Finds an index and returns its position. Reads the list from its start.
     #[cold]
     #[inline(never)]
     pub(crate) fn position(&self, index: usize) -> Option<usize> {
@@ -55,7 +55,7 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// The index at a place.
+    /// Returns the index at a position.
     #[inline]
     pub fn get(&self, at: usize) -> Option<usize> {
         match self {

@@ -33,12 +33,12 @@ use crate::rows::Bits;
 pub struct Query<S: ?Sized = [i16]> {
     /// Bits that take a product of dot and scale to a [`Log2`]: 1 to 31.
     shift: u16,
-    /// A mask of what an even column's weight meets of the odd value as well: all of it where rows are int8, nothing
-    /// where they are 4-bit.
+    /// A mask for the odd value that an even column's weight is multiplied with as well: all ones where rows are int8,
+    /// zero where they are 4-bit.
     odd_in_even: i16,
     /// ‖q‖ in nats per unit of row.
     norm: f32,
-    /// Which model it is for, by the checksum of its file.
+    /// The checksum of the file of the model that the query is for.
     model: u32,
     /// Columns are q·log₂e·2^exponent; values are 2⁻⁸ of that, see [`kernels`].
     exponent: i16,
@@ -61,7 +61,7 @@ pub struct Query<S: ?Sized = [i16]> {
 /// ```
 pub type QueryBuffer<const D: usize> = Query<[i16; D]>;
 
-/// What a query has to know of the rows that it is multiplied with.
+/// Describes the rows that a query is multiplied with, as far as quantising needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowFormat {
     /// d, the number of columns.
@@ -70,21 +70,21 @@ pub(crate) struct RowFormat {
     pub stride: usize,
     /// The power of two in which the rows' scales are counted.
     pub scale_exponent: i32,
-    /// No row's norm is above this.
+    /// An upper limit of every row's norm.
     pub max_norm: f32,
-    /// How wide the weights are.
+    /// The width of the weights.
     pub bits: Bits,
-    /// No row's whole weights have squares that add up to more than this.
+    /// An upper limit of every row's sum of squared whole weights.
     pub largest_row: u32,
-    /// Which model's rows they are: the checksum of its file.
+    /// The checksum of the file of the model that has the rows.
     pub model: u32,
 }
 
-/// Scores from the rows stay below this; the rest of the range belongs to the biases.
+/// The largest score from rows, in nats; the rest of the range of [`Log2`] is for the biases.
 pub(crate) const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
 
 impl<const D: usize> QueryBuffer<D> {
-    /// A buffer without a query, to be [`set`](Self::set).
+    /// Creates a buffer without a query. [`set`](Self::set) puts one in.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -117,13 +117,13 @@ impl<const D: usize> core::ops::DerefMut for QueryBuffer<D> {
 }
 
 impl Query {
-    /// The values in the order of the kernels, padding included.
+    /// Returns the values in the order of the kernels, padding included.
     #[inline]
     pub(crate) fn values(&self) -> &[i16] {
         self.values.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
-    /// The bits of a score: dot · scale + bias. The bounds on query and bias keep it in range.
+    /// Computes the bits of a score: dot · scale + bias. The bounds on query and bias keep it in range.
     #[inline]
     pub(crate) fn to_score(&self, dot: i32, scale: u16, bias: i32) -> i32 {
         let product = i64::from(dot) * i64::from(scale);
@@ -134,8 +134,8 @@ impl Query {
         (shifted as i32).wrapping_add(bias)
     }
 
-    /// By how many bits a scale can be moved up so that the upper word of its product with a dot product is dot · scale as
-    /// [`Query::to_score`] has it; `None` where a scale would not fit a word.
+    /// Returns the number of bits by which scales must be shifted left so that the upper word of a scale's product with
+    /// a dot product is dot · scale as in [`Query::to_score`]; `None` if a shifted scale would not fit a word.
     #[cfg(zhat_dsp)]
     #[inline]
     pub(crate) fn scale_shift(&self) -> Option<u32> {
@@ -143,7 +143,7 @@ impl Query {
         (up < u16::BITS).then_some(up)
     }
 
-    /// Whether it is a query for rows of this format.
+    /// Checks that the query was quantised for rows of this format.
     #[inline]
     pub(crate) fn check_rows(&self, rows: &RowFormat) -> Result<(), Error> {
         if self.model == rows.model && usize::from(self.len) == rows.stride {
@@ -152,22 +152,22 @@ impl Query {
         Err(if self.len == 0 { Error::NoQuery } else { Error::OtherModel })
     }
 
-    /// The dot product of the whole weights of a row, as the model has it, with the query.
+    /// Computes the dot product of the query with a row's whole weights, stored as in the model.
     pub(crate) fn times_row(&self, row: &[i16], bits: Bits) -> f32 {
         bits.dot(row, self.values()) as f32 * self.unit()
     }
 
-    /// What one unit of a column is worth.
+    /// Returns the value in nats of one unit of a column.
     fn unit(&self) -> f32 {
         power_of_two(-self.exponent()) * core::f32::consts::LN_2
     }
 
-    /// The power of two by which the columns were raised.
+    /// Returns the power of two by which the columns were raised.
     pub(crate) fn exponent(&self) -> i32 {
         self.exponent.into()
     }
 
-    /// The columns as they were rounded: q·log₂e·2^exponent, below 2^24.
+    /// Returns the columns as they were rounded: q·log₂e·2^exponent, below 2^24.
     pub(crate) fn columns(&self) -> impl Iterator<Item = i32> {
         (0..self.values().len()).map(|column| self.column(column))
     }
@@ -179,7 +179,7 @@ impl Query {
         (slot(column) << VALUE_BITS) + odd
     }
 
-    /// ‖q‖ of the quantised query.
+    /// Returns ‖q‖ of the quantised query.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -192,7 +192,7 @@ impl Query {
         self.norm
     }
 
-    /// The quantised value of a column; zero where there is no such column.
+    /// Returns the quantised value of a column; zero if there is no such column.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -206,10 +206,10 @@ impl Query {
         self.column(column) as f32 * self.unit()
     }
 
-    /// Quantises columns for rows of this format; after an error there is no query.
+    /// Quantises columns for rows of this format. After an error the buffer holds no query.
     ///
-    /// First to 15 bits and a sign by the largest value, then to what the norms leave. The second step is one of whole
-    /// numbers: floats are slow where they are made in software.
+    /// Works in two steps: first to 15 bits and a sign, by the largest value, then to the bits that the norms leave.
+    /// The second step uses whole numbers, since floats are slow where they are computed in software.
     pub(crate) fn quantise<T: Column>(&mut self, rows: &RowFormat, query: &[T], unit: T::Unit) -> Result<(), Error> {
         let stride = rows.stride;
         self.len = 0;
@@ -235,7 +235,7 @@ impl Query {
         let mut columns = query.iter();
         let mut squares = 0i64;
         let mut next = || {
-            // Padding is zero: there may be something left of another model's query.
+            // The padding is zero: the buffer may still hold another model's query.
             let value = columns.next().map_or(0, |column| column.rounded(factor));
             squares += i64::from(value) * i64::from(value);
             value as i16
@@ -272,18 +272,19 @@ impl Query {
     }
 }
 
-/// Bits of a column after those of a value.
+/// The number of bits of a column below those of a value.
 const VALUE_BITS: u32 = 8;
 
-/// No value is larger at first. An even one may grow by 1/256 of the odd one, and still has sixteen bits.
+/// The largest value of the first step. An even one may grow by 1/256 of the odd one, and still has sixteen bits.
 const LARGEST: f32 = 32_600.0;
 
-/// Exponents are clear of the ends of f32's range.
+/// The largest exponent, far from the ends of f32's range.
 const LIMIT: i32 = 100;
 
-/// By how many bits values are too long, given the product of the squares of their norm and of the longest row's.
+/// Returns how many bits the values are too long, given the product of the squared norms of the values and of the
+/// longest row.
 ///
-/// With x the values and r the row, ‖x/2^bits + what is rounded‖·‖r‖ has to be below 2^23. Rounding by up to ½ in each
+/// With x the values and r the row, ‖x/2^bits + rounding error‖·‖r‖ has to be below 2^23. Rounding by up to ½ in each
 /// column adds at most ½·√stride·‖r‖ ≤ 64·stride, as no weight is above 127; the one more is for the floats.
 fn bits_too_many(squares: f32, stride: usize) -> u32 {
     let limit = ((1 << 23) - 64 * (stride as i32 + 1)) as f32;
@@ -292,12 +293,12 @@ fn bits_too_many(squares: f32, stride: usize) -> u32 {
     if excess < 0 { 0 } else { excess as u32 / 2 + 1 }
 }
 
-/// 2^`exponent` for what f32 holds as normal numbers.
+/// Returns 2^`exponent`, clamped to exponents that f32 holds as normal numbers.
 fn power_of_two(exponent: i32) -> f32 {
     f32::from_bits(((exponent + 127).clamp(0, 254) as u32) << 23)
 }
 
-/// ⌊log₂ x⌋ of a positive number; 128 for infinity.
+/// Returns ⌊log₂ x⌋ of a positive number; 128 for infinity.
 fn floor_log2(x: f32) -> i32 {
     (x.to_bits() >> 23) as i32 - 127
 }

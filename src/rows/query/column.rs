@@ -1,22 +1,22 @@
-//! The types of a query: the numbers that networks output.
+//! The number types of a query: what networks output.
 
 use super::LARGEST;
 use crate::hint::keep_small;
 
 /// A column of a query before it is quantised.
 pub(crate) trait Column: Copy {
-    /// What the numbers stand for.
+    /// The scale, and the zero point if there is one, that give a number its value.
     type Unit: Copy;
-    /// What a column is multiplied with.
+    /// The factor that a number is multiplied with to quantise it.
     type Factor: Copy;
 
-    /// The largest magnitude; not finite if that is so of any column.
+    /// Returns the largest magnitude; not finite if any column is not.
     fn largest(query: &[Self], unit: Self::Unit) -> f32;
 
-    /// For columns of this unit, to be raised by `factor`.
+    /// Combines the unit of the columns with `factor`, by which they are raised.
     fn factor(unit: Self::Unit, factor: f32) -> Self::Factor;
 
-    /// The nearest whole number, to 1/256: at most [`LARGEST`].
+    /// Multiplies and rounds to the nearest whole number, within 1/256: at most [`LARGEST`].
     fn rounded(self, factor: Self::Factor) -> i32;
 }
 
@@ -51,12 +51,13 @@ pub(crate) struct Affine<T> {
     pub zero_point: T,
 }
 
-/// The same for both kinds of bytes: only the range of the numbers differs, not that of their distance to the zero point.
+/// Implements [`Column`] for int8 or uint8. Only the range of the numbers differs, not that of their distance to the
+/// zero point.
 macro_rules! affine_column {
     ($byte:ty) => {
         impl Column for $byte {
             type Unit = Affine<$byte>;
-            /// A factor, and what is added to the product: the zero point times the factor, and a half.
+            /// A factor and a term to add to the product: one half, minus the zero point times the factor.
             type Factor = (i32, i32);
 
             fn largest(query: &[Self], Affine { scale, zero_point }: Affine<$byte>) -> f32 {
@@ -71,8 +72,8 @@ macro_rules! affine_column {
             }
 
             fn factor(Affine { scale, zero_point }: Affine<$byte>, factor: f32) -> (i32, i32) {
-                // The largest product is below 2^30. Of a query of zeros the factor says nothing, and may be whatever a scale
-                // makes of it: then products wrap, and come out as zero all the same.
+                // The largest product is below 2^30. For a query of zeros the factor may be anything, and the products
+                // may wrap: they still give zero.
                 let factor = (scale * factor * 32_768.0) as i32;
                 (factor, (1i32 << 14).wrapping_sub(i32::from(zero_point).wrapping_mul(factor)))
             }
@@ -103,7 +104,7 @@ impl Column for i16 {
     }
 
     fn factor(scale: f32, factor: f32) -> f32 {
-        // A scale that is too large for the floats of a query of zeros must not make NaN of it.
+        // A large scale must not turn a query of zeros into NaN.
         f32::factor((), scale * factor).clamp(-256.0 * LARGEST, 256.0 * LARGEST)
     }
 

@@ -1,4 +1,4 @@
-//! A query in the caller's memory: for models whose dimension is only known at run time.
+//! Queries in the caller's memory, for models whose dimension is known only at run time.
 
 #![allow(unsafe_code)]
 
@@ -7,8 +7,8 @@ use core::ptr;
 use super::{Query, QueryBuffer};
 use crate::kernels::ROW_ALIGN;
 
-/// The words that a query of a model of dimension `dim` takes: [`Model::query_words`](crate::Model::query_words) at compile
-/// time.
+/// Returns the number of words that a query for a model of dimension `dim` takes.
+/// [`Model::query_words`](crate::Model::query_words) returns it for an open model.
 ///
 /// ```
 /// let memory = [0_u32; zhat::query_words(64)];
@@ -19,7 +19,7 @@ pub const fn query_words(dim: usize) -> usize {
 }
 
 impl Query {
-    /// Memory of `query_words(stride)` words as an empty query of `stride` columns, padding included; `None` if
+    /// Makes an empty query of `stride` columns, padding included, in the first `query_words(stride)` words; `None` if
     /// there are fewer.
     pub(crate) fn of_stride(words: &mut [u32], stride: usize) -> Option<&mut Self> {
         let words = words.get_mut(..query_words(stride))?;
@@ -34,8 +34,9 @@ impl Query {
         }
     }
 
-    /// The query that was set in memory of [`Query::of_stride`], for C, which has the words alone. Where they hold something
-    /// else by now, it is a query of another model, or of none: [`Query::check_rows`] tells.
+    /// Returns the query that [`Query::of_stride`] made in these words and that was set later. For C, which holds only
+    /// the words. If they hold something else by now, [`Query::check_rows`] refuses it as no query or as another
+    /// model's.
     #[cfg(feature = "capi")]
     pub(crate) fn left_in(words: &[u32], stride: usize) -> Option<&Self> {
         let words = words.get(..query_words(stride))?;
