@@ -1,6 +1,6 @@
-//! Getting a model file into flash, aligned.
+//! A macro that puts a model file into flash, aligned.
 
-/// Bytes on a 16-byte boundary, as [`include_model!`](crate::include_model) makes them.
+/// Bytes on a 16-byte boundary, made by [`include_model!`](crate::include_model).
 ///
 /// ```
 /// use zhat::model::Aligned;

@@ -1,7 +1,7 @@
-//! How a quantised network hands over its activations.
+//! The scale of a quantised network's activations.
 
-/// The scale of int8 activations, as the network before the layer makes them: a value is
-/// `(activation − zero_point) · scale`.
+/// The scale of int8 activations as the network before the layer outputs them: a value is `(activation − zero_point) ·
+/// scale`.
 ///
 /// ```
 /// # let bytes = zhat::doc_file("models/import/int8_head.zhat");
@@ -16,7 +16,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct InputScale {
-    /// What a step is worth.
+    /// The value of one step.
     pub scale: f32,
     /// The activation that stands for zero.
     pub zero_point: i8,
@@ -35,17 +35,17 @@ impl InputScale {
         self.zero_point.cast_unsigned() ^ 0x80
     }
 
-    /// Words of the section.
+    /// The number of words of the section.
     pub(super) const WORDS: usize = 2;
 
-    /// `None` if the zero point is not a signed byte or the scale is not a positive number.
+    /// Reads the section; `None` if the zero point is not a signed byte or the scale is not a positive number.
     pub(super) fn from_words(&[scale, zero_point]: &[u32; Self::WORDS]) -> Option<Self> {
         let scale = f32::from_bits(scale);
         let zero_point = i8::try_from(zero_point.cast_signed()).ok()?;
         (scale.is_finite() && scale > 0.0).then_some(Self { scale, zero_point })
     }
 
-    /// The section as the file has it.
+    /// Encodes the section for the file.
     #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         [self.scale.to_bits(), i32::from(self.zero_point).cast_unsigned()]

@@ -1,8 +1,8 @@
-//! What the builder measured on queries that it had not used.
+//! The figures that the builder measured on held-out queries.
 
 use super::check::are_finite_and_not_negative;
 
-/// Figures on queries held out, for people who inspect the file. The classifier does not use them.
+/// Figures on held-out queries, for people who inspect the file. The classifier does not use them.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -14,7 +14,7 @@ use super::check::are_finite_and_not_negative;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub struct Measured {
-    /// How many queries they are from.
+    /// The number of queries that the figures are from.
     pub queries: u32,
     /// Mean |Ẑ−Z|/Z.
     pub error: f32,
@@ -33,7 +33,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Words of the section.
+    /// The number of words of the section.
     pub(super) const WORDS: usize = 8;
 
     pub(super) fn from_words(words: &[u32; Self::WORDS]) -> Self {
@@ -50,7 +50,7 @@ impl Measured {
         }
     }
 
-    /// The section as the file has it.
+    /// Encodes the section for the file.
     #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         let Self { queries, error, recall, coverage, work, max_work, top_p, spread } = self;

@@ -53,15 +53,15 @@
 //! | 2 | row scales | N × u16, in units of 2^exponent |
 //! | 3 | biases | N × i16, in units of 2^shift; −32 768 and no weights for a class that is masked |
 //! | 4 | class of row | N × u16, or u32 where N > 65 536 |
-//! | 5 | row of class | the inverse of it, for those who ask for given classes |
+//! | 5 | row of class | the inverse of section 4, for the scores of given classes |
 //! | 6 | tree info | 8 × u32: number of top nodes, F(q) as two f32 and two exponents, bias shift of the nodes, two zeros |
 //! | 7–9 | node rows, scales, biases | as 1–3, for the nodes |
 //! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
 //! | 12 | links | the same number of row indices for each row, or for each of those of section 22 |
 //! | 22 | linked rows | 2 × u32 for each 32 rows: a bit for each that has links, and how many have before them |
-//! | 13 | node bounds | 5 × u16 a node, what is certain about its rows |
-//! | 16 | node gains | i16 a node: ln of what opening it is worth apart from its mass |
+//! | 13 | node bounds | 5 × u16 a node, certain bounds on its rows |
+//! | 16 | node gains | i16 a node: ln of the gain from opening it, beyond its mass |
 //! | 14 | settings | 8 × u32, see [`Settings`] |
 //! | 17 | names | N + 1 offsets, u16 or u32, then UTF-8, see [`Names`] |
 //! | 18 | measured | 8 × u32, see [`Measured`] |
@@ -70,14 +70,15 @@
 //! | 21 | likeness | w of [`Trust`], as a row |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
-//! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. It is as if columns in front filled it up to blocks of 64; of those there are
-//! no words. A block is a word with the scales s of its four groups of 16 columns, the first in bits 12 to 15, the last in bits
-//! 0 to 3, and above them the scale of the row in the first block, zeros in others; and eight words of eight columns each, with n
-//! of columns 3, 2, 7, 6, 1, 0, 5, 4 from the highest four bits to the lowest. s and n are signed, and a weight is s·n: what is a
-//! number of eight bits elsewhere. There are no sections 2 and 8.
+//! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. Count as if absent columns in front filled it up to blocks of 64;
+//! for them there are no words. A block is a word of scales and eight words of eight columns each. The word of scales
+//! has the scales s of its four groups of 16 columns, the first in bits 12 to 15, the last in bits 0 to 3, and above
+//! them the scale of the row in the first block, zeros in others. The words of columns have n of columns 3, 2, 7, 6, 1,
+//! 0, 5, 4 from the highest four bits to the lowest. s and n are signed, and a weight is s·n, which is the 8-bit number
+//! elsewhere. There are no sections 2 and 8.
 //!
-//! Without section 4 the rows are in the order of the classes. Sections 5, 13, 15 and those from 17 to 21 may be left out, 12 with
-//! 22 and all of the tree as well; without 22 all rows have links.
+//! Without section 4 the rows are in the order of the classes. Sections 5, 13, 15 and 17 to 21 are optional, and so are
+//! 12 together with 22, and all sections of the tree together. Without 22 all rows have links.
 
 mod budget;
 mod check;

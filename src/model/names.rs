@@ -1,12 +1,13 @@
 //! The names of the classes, so that people can read an answer.
 //!
-//! N + 1 numbers, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one after
-//! the other in the order of the classes. The numbers are u16, or u32 where the names have more than 65 535 bytes. Optional: a device that shows no names leaves them out of its flash.
+//! The section has N + 1 offsets, where each name starts and the last one ends, then the names themselves in UTF-8, one
+//! after the other in the order of the classes. The offsets are u16, or u32 if the names have more than 65 535 bytes.
+//! Optional: a device that shows no names leaves them out of its flash.
 
 use super::utf8::is_utf8;
 use crate::rows::Indices;
 
-/// The most text that has short offsets.
+/// The longest text with 16-bit offsets, in bytes.
 const LONGEST: usize = u16::MAX as usize;
 
 /// The names of a model's classes.
@@ -28,14 +29,14 @@ impl<'a> Names<'a> {
     #[cold]
     pub(super) fn parse(bytes: &'a [u8], classes: usize) -> Option<Self> {
         let head = classes.checked_add(1)?.checked_mul(size_of::<u16>())?;
-        // With short numbers what is left is short enough for them; with long ones it is not, as there would be more of it.
+        // After 16-bit offsets, at most `LONGEST` bytes are left; after 32-bit ones more are, as the text is longer.
         let rest = bytes.len().checked_sub(head)?;
         let head = if rest <= LONGEST { head } else { head.checked_mul(2)? };
         let (starts, text) = bytes.split_at_checked(head)?;
         Some(Self { starts: Indices::parse(starts, rest.saturating_add(1))?, text })
     }
 
-    /// The name of a class; `None` if there is no such class.
+    /// Returns the name of a class; `None` if there is no such class.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -53,7 +54,7 @@ impl<'a> Names<'a> {
         self.text.get(start..end)
     }
 
-    /// The first class of this name. Looks at one after the other.
+    /// Finds the first class with this name. Compares one name after the other.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -65,7 +66,7 @@ impl<'a> Names<'a> {
         (0..self.len()).find(|&class| self.bytes(class) == Some(name.as_bytes()))
     }
 
-    /// How many names there are: one for each class.
+    /// Returns the number of names: one for each class.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -76,7 +77,7 @@ impl<'a> Names<'a> {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there are no names.
+    /// Returns true if there are no names.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -87,7 +88,7 @@ impl<'a> Names<'a> {
         self.len() == 0
     }
 
-    /// From the first byte to the last, in order, and text all the way.
+    /// Checks that the names cover the text in order, from the first byte to the last, and that each is UTF-8.
     #[cold]
     pub(super) fn is_sound(&self) -> bool {
         self.starts.get(0) == Some(0)
@@ -95,7 +96,7 @@ impl<'a> Names<'a> {
             && (0..self.len()).all(|class| self.bytes(class).is_some_and(is_utf8))
     }
 
-    /// The section for these names.
+    /// Encodes the section for these names.
     ///
     /// ```
     /// use zhat::model::{FileWriter, Names, Section};

@@ -1,4 +1,4 @@
-//! Sections as what they hold: lengths are checked, contents are not.
+//! Typed views of sections. Their lengths are checked here, their contents are not.
 
 use super::Fmbe;
 use super::header::{Header, Section};
@@ -6,7 +6,7 @@ use crate::Error;
 use crate::rows::{Indices, RowFormat, RowTable};
 use crate::tree::{self, Tree};
 
-/// A required section as `len` numbers.
+/// Returns a required section as `len` numbers.
 pub(super) fn numbers<'a, T: bytemuck::AnyBitPattern>(
     header: &Header<'a>,
     section: Section,
@@ -17,7 +17,7 @@ pub(super) fn numbers<'a, T: bytemuck::AnyBitPattern>(
     if Some(numbers.len()) == len { Ok(numbers) } else { Err(Error::SectionLength(section.kind())) }
 }
 
-/// Rows, scales and biases as one table of `len` rows; 4-bit rows have their scales themselves.
+/// Joins rows, scales and biases to one table of `len` rows. 4-bit rows hold their scales themselves.
 #[inline(never)]
 pub(super) fn table<'a>(
     header: &Header<'a>,
@@ -32,7 +32,7 @@ pub(super) fn table<'a>(
     RowTable::new(stored, scales, biases, bias_shift, stride, bits).ok_or(Error::SectionContent(sections[2].kind()))
 }
 
-/// A section of a fixed number of words.
+/// Returns a required section of a fixed number of words.
 #[inline]
 pub(super) fn words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
     header: &Header<'a>,
@@ -41,7 +41,7 @@ pub(super) fn words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
     numbers(header, section, Some(W))?.try_into().map_err(|_| Error::SectionLength(section.kind()))
 }
 
-/// The same of an optional section.
+/// Returns an optional section of a fixed number of words.
 #[inline]
 pub(super) fn optional_words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
     header: &Header<'a>,
@@ -50,14 +50,14 @@ pub(super) fn optional_words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
     header.section(section).map(|_| words(header, section)).transpose()
 }
 
-/// An optional section of indices below `limit`.
+/// Returns an optional section of indices below `limit`.
 #[cold]
 pub(super) fn indices<'a>(header: &Header<'a>, section: Section, limit: usize) -> Result<Option<Indices<'a>>, Error> {
     let parse = |bytes| Indices::parse(bytes, limit).ok_or(Error::SectionLength(section.kind()));
     header.section(section).map(parse).transpose()
 }
 
-/// The tree: all of its sections, or none.
+/// Returns the tree: all of its sections must be there, or none.
 #[cold]
 pub(super) fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
     if header.section(Section::TreeInfo).is_none() {
@@ -82,7 +82,7 @@ pub(super) fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
     tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
 }
 
-/// The table of random features, if there is one.
+/// Returns the table of random features, if there is one.
 #[cold]
 pub(super) fn fmbe<'a>(header: &Header<'a>) -> Result<Option<Fmbe<'a>>, Error> {
     let parse = |bytes| bytemuck::try_cast_slice(bytes).ok().and_then(|words| Fmbe::parse(words, header.rows.dim));

@@ -1,4 +1,4 @@
-//! What the builder chose: the budget, the far field's factor, the temperature.
+//! The builder's choices: the budget, the far field's factor, the temperature.
 
 use super::Budget;
 use super::check::are_finite_and_not_negative;
@@ -16,24 +16,24 @@ use crate::math::Log2;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub struct Settings {
-    /// The budget that everything below was measured with.
+    /// The stored budget. All other settings were measured with it.
     pub budget: Budget,
     /// The logarithm of the factor on the far field.
     pub far_factor: Log2,
     /// Scores are divided by this before they become probabilities.
     pub temperature: f32,
-    /// A quarter more words for nodes than the calibration queries took. It is no bound: [`Model::scratch_words`](super::Model::scratch_words)
-    /// computes what is enough for any query.
+    /// A quarter more words for nodes than the calibration queries took. This is no bound:
+    /// [`Model::scratch_words`](super::Model::scratch_words) returns what is enough for any query.
     pub frontier_words: u32,
-    /// log₂ Σ exp bias: the answer to a query of zeros, which no prediction has to guess.
+    /// log₂ Σ exp bias: log₂ Z of a query of zeros, which needs no prediction.
     pub log_z_of_zero: Log2,
 }
 
 impl Settings {
-    /// Words of the section.
+    /// The number of words of the section.
     pub(super) const WORDS: usize = 8;
 
-    /// Words that say something; those after them are zero.
+    /// The number of words in use; those after them are zero.
     const USED: usize = 7;
 
     /// Reads the section; `None` if a word that must be zero is not.
@@ -48,7 +48,7 @@ impl Settings {
         (words[Self::USED..] == [0; Self::WORDS - Self::USED]).then_some(settings)
     }
 
-    /// The section as the file has it.
+    /// Encodes the section for the file.
     #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u32; Self::WORDS] {
         let mut words = [0; Self::WORDS];

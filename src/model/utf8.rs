@@ -1,15 +1,16 @@
-//! Whether bytes are UTF-8: the table of well-formed byte sequences (The Unicode Standard, table 3-7), one byte after the other.
+//! A check for UTF-8: the table of well-formed byte sequences (The Unicode Standard, table 3-7), one byte after the
+//! other.
 //!
-//! Every firmware checks the names of its model once, and few ever read one: `core::str::from_utf8` is faster and takes five
-//! times the flash.
+//! Every firmware checks the names of its model once, and few ever read one: `core::str::from_utf8` is faster, but
+//! takes five times the flash.
 
 use crate::hint::keep_small;
 
-/// Whether all of it is UTF-8.
+/// Returns true if the bytes are well-formed UTF-8.
 #[cold]
 #[inline(never)]
 pub(super) fn is_utf8(bytes: &[u8]) -> bool {
-    // How many bytes are still to come of a character, and what the next one is between.
+    // The bytes still missing of a character, and the range of the next one.
     let (mut left, mut low, mut high) = (0u32, 0x80, 0xbf);
     for &byte in bytes {
         keep_small();
@@ -19,13 +20,13 @@ pub(super) fn is_utf8(bytes: &[u8]) -> bool {
             }
             (left, low, high) = (left - 1, 0x80, 0xbf);
         } else if byte >= 0x80 {
-            // C0 and C1 would say in two bytes what one says.
+            // C0 and C1 would start two-byte forms of ASCII characters.
             if !(0xc2..=0xf4).contains(&byte) {
                 return false;
             }
             left = 1 + u32::from(byte >= 0xe0) + u32::from(byte >= 0xf0);
             match byte {
-                // Nothing that fewer bytes say.
+                // No forms longer than needed.
                 0xe0 => low = 0xa0,
                 0xf0 => low = 0x90,
                 // No surrogates, and nothing above U+10FFFF.

@@ -1,4 +1,4 @@
-//! A model in memory: typed views into the bytes of the file, nothing copied.
+//! A model in memory: typed views into the bytes of the file, without copies.
 
 #[cfg(feature = "alloc")]
 use super::header::Known;
@@ -10,9 +10,9 @@ use crate::log::{error, info};
 use crate::rows::{Bits, Indices, Query, RowFormat, RowTable};
 use crate::tree::Tree;
 
-/// A model file, checked. After [`Model::from_bytes`] no access can fail.
+/// A checked model file. After [`Model::from_bytes`] no access can fail.
 ///
-/// It is a handful of slices into the file's bytes: cheap to copy, nothing is allocated.
+/// Holds only slices into the file's bytes: it is cheap to copy, and nothing is allocated.
 ///
 /// ```standalone_crate
 /// use zhat::{Model, include_model};
@@ -35,15 +35,15 @@ pub struct Model<'a> {
     names: Option<Names<'a>>,
     measured: Option<&'a [u32; Measured::WORDS]>,
     trust: Option<&'a [f32; Trust::WORDS]>,
-    /// The row of the linear function that tells whether a query is familiar: with `trust` only.
+    /// The row of the linear function that tells familiar queries from others. Empty without `trust`.
     likeness: &'a [i16],
 }
 
-/// The order of the rows, where it is not that of the classes.
+/// The order of the rows, if it is not that of the classes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order<'a> {
     pub class_of_row: Indices<'a>,
-    /// Its inverse, where the file has it.
+    /// The inverse, if the file has it.
     pub row_of_class: Option<Indices<'a>>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Model<'a> {
     /// ```
     ///
     /// # Errors
-    /// Whatever is wrong with the file, as an [`Error`].
+    /// Any [`Error`] that describes a model file: misaligned, truncated, damaged, of another version, or invalid.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         let opened = Self::open(bytes);
         match &opened {
@@ -81,11 +81,11 @@ impl<'a> Model<'a> {
         Ok(model)
     }
 
-    /// Opens a model file without reading all of its content: for a boot that has no time for the checksum, on a
-    /// file that [`Model::from_bytes`] accepted before.
+    /// Opens a model file without the checks that read all of its content. For a boot that has no time for the
+    /// checksum, and only for a file that [`Model::from_bytes`] accepted before.
     ///
-    /// The header and the lengths of all sections are still checked, and every access stays inside them: a damaged
-    /// file gives wrong answers, nothing worse.
+    /// The header and the lengths of all sections are still checked, and every access stays inside them: a damaged file
+    /// gives wrong answers, but no panic and no access outside.
     ///
     /// ```
     /// use zhat::Model;
@@ -103,10 +103,10 @@ impl<'a> Model<'a> {
         Self::from_header(Header::parse(bytes)?)
     }
 
-    /// Returns the length of the model file that these bytes start with. The first [`FileHeader::LEN`] bytes are enough, aligned or
-    /// not.
+    /// Returns the length of the model file at the start of these bytes. The first [`FileHeader::LEN`] bytes are
+    /// enough, aligned or not.
     ///
-    /// The length is what the file says: nothing else of it was checked, and it may be larger than the memory is.
+    /// The length is read from the file and not checked: in a damaged file it may exceed the memory.
     /// [`Model::from_prefix`] opens a file that lies at the start of a flash partition.
     ///
     /// ```
@@ -125,7 +125,7 @@ impl<'a> Model<'a> {
     }
 
     /// Opens the model file at the start of a longer slice, such as a flash partition, and checks all of it as
-    /// [`Model::from_bytes`] does. What follows the file is not read.
+    /// [`Model::from_bytes`] does. Bytes after the file are not read.
     ///
     /// ```
     /// # use zhat::model::Aligned;
@@ -168,7 +168,7 @@ impl<'a> Model<'a> {
         Self::from_bytes_trusted(Self::file_in(bytes)?)
     }
 
-    /// Returns the bytes of the file that these start with.
+    /// Returns the bytes of the file at the start of these bytes.
     fn file_in(bytes: &'a [u8]) -> Result<&'a [u8], Error> {
         bytes.get(..Self::file_len(bytes)?).ok_or(Error::Truncated)
     }
@@ -235,19 +235,19 @@ impl<'a> Model<'a> {
         Ok(Self { header, rows, order, tree, links, settings, fmbe, names, measured, trust, likeness })
     }
 
-    /// Keeps what opening found, for other views of the same bytes.
+    /// Records the results of opening, for other views of the same bytes.
     #[cfg(feature = "alloc")]
     pub(super) fn known(&self) -> Known {
         Known::new(&self.header, self.tree.map(|tree| tree.descent()).unwrap_or_default())
     }
 
-    /// Views the bytes of the file that this is known of, without looking for anything in them.
+    /// Makes a view of the bytes of a known file, without searching them.
     #[cfg(feature = "alloc")]
     pub(super) fn of_known(known: &'a Known, bytes: &'a [u8]) -> Result<Self, Error> {
         Self::from_header(known.header(bytes))
     }
 
-    /// N, the number of classes.
+    /// Returns N, the number of classes.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -259,7 +259,7 @@ impl<'a> Model<'a> {
         self.header.classes
     }
 
-    /// d, the dimension of a query.
+    /// Returns d, the dimension of a query.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -271,8 +271,8 @@ impl<'a> Model<'a> {
         self.header.rows.dim
     }
 
-    /// Returns whether the model is of a network's layer alone, with operators behind it left out: then p is a softmax of
-    /// the layer's scores, and not what the network answers.
+    /// Returns true if the model is of a network's layer alone, with the operators behind it left out. Then p is a
+    /// softmax of the layer's scores, and not the network's output.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -297,7 +297,7 @@ impl<'a> Model<'a> {
         self.header.section(Section::LeftOut).map(|text| str::from_utf8(text).unwrap_or("unknown operators"))
     }
 
-    /// The rows, in the order of the file.
+    /// Returns the rows, in the order of the file.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -310,7 +310,7 @@ impl<'a> Model<'a> {
         &self.rows
     }
 
-    /// The power of two in which the rows' scales are counted.
+    /// Returns the power of two that is the unit of the rows' scales.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -323,7 +323,7 @@ impl<'a> Model<'a> {
         self.header.rows.scale_exponent
     }
 
-    /// How wide the weights of rows and nodes are in the file.
+    /// Returns the width of the weights of rows and nodes in the file.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -335,7 +335,7 @@ impl<'a> Model<'a> {
         self.header.rows.bits
     }
 
-    /// What one unit of a row's weights is worth.
+    /// Returns the value of one unit of a row's weights.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -348,7 +348,7 @@ impl<'a> Model<'a> {
         libm::ldexpf(f32::from(self.rows.scale(row)), self.header.rows.scale_exponent)
     }
 
-    /// No row's norm is above this.
+    /// Returns an upper limit of the norm of every row and node.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -360,7 +360,7 @@ impl<'a> Model<'a> {
         self.header.rows.max_norm
     }
 
-    /// No row's or node's whole weights have squares that add up to more than this.
+    /// Returns an upper limit of the sum of squares of the whole weights of every row and node.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -372,8 +372,8 @@ impl<'a> Model<'a> {
         self.header.rows.largest_row
     }
 
-    /// Returns the class that a row stands for: always below [`Model::classes`], even where a damaged file that was trusted
-    /// says otherwise.
+    /// Returns the class of a row. It is always below [`Model::classes`], even in a damaged file that was opened
+    /// without its checks.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -387,10 +387,10 @@ impl<'a> Model<'a> {
         class.min(self.header.classes - 1)
     }
 
-    /// The row of a class; `None` if there is no such class.
+    /// Returns the row of a class; `None` if there is no such class.
     ///
-    /// Files that are built with `--lookup` have a list of them, two bytes for each class. In others all rows are looked
-    /// through, which takes four instructions for each.
+    /// A file built with `--lookup` has a list of them, two bytes for each class (four if there are more than 65 536).
+    /// In other files this searches all rows, which takes four instructions for each.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -408,19 +408,19 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The tree over the rows, if the file has one.
+    /// Returns the tree over the rows, if the file has one.
     #[doc(hidden)]
     pub fn tree(&self) -> Option<&Tree<'a>> {
         self.tree.as_ref()
     }
 
-    /// The rows that each row leads to, if the file has them.
+    /// Returns the links of the rows, if the file has them.
     #[inline]
     pub(crate) fn links(&self) -> Option<&Links<'a>> {
         self.links.as_ref()
     }
 
-    /// What the builder chose and measured, if the file has it.
+    /// Returns the settings that the builder chose, if the file has them.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -431,14 +431,14 @@ impl<'a> Model<'a> {
         self.settings.as_ref()
     }
 
-    /// The tree and the settings that it was measured with, if the file has both: what a search needs.
+    /// Returns the tree and the settings, if the file has both: a search needs both.
     #[inline]
     pub(crate) fn index(&self) -> Option<(&Tree<'a>, &Settings)> {
         self.tree.as_ref().zip(self.settings.as_ref())
     }
 
-    /// The least cap of a [`Budget`](crate::Budget) that is enough for a class, whatever the query: the top of the tree and
-    /// the way down to a leaf, or all rows where there is no index.
+    /// Returns the smallest cap of a [`Budget`](crate::Budget) that is enough to score a class, whatever the query: the
+    /// top of the tree and the path down to a leaf, or all rows if there is no index.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -449,7 +449,7 @@ impl<'a> Model<'a> {
         self.index().map_or(self.classes(), |(tree, _)| tree.least_cap())
     }
 
-    /// The table of random features, if the file has one.
+    /// Returns the table of random features, if the file has one.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -461,7 +461,7 @@ impl<'a> Model<'a> {
         self.fmbe.as_ref()
     }
 
-    /// The names of the classes, if the file has them.
+    /// Returns the names of the classes, if the file has them.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -473,7 +473,7 @@ impl<'a> Model<'a> {
         self.names.as_ref()
     }
 
-    /// What was measured when the file was built, if it says so.
+    /// Returns the figures that were measured when the file was built, if it has them.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -484,7 +484,7 @@ impl<'a> Model<'a> {
         self.measured.map(Measured::from_words)
     }
 
-    /// What can be said about its answers, if the file was built with enough queries to tell.
+    /// Returns the figures behind the intervals, if the file was built with enough queries to compute them.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -495,19 +495,19 @@ impl<'a> Model<'a> {
         self.trust.map(Trust::from_words)
     }
 
-    /// What the file says about answers, and w·q of [`Trust`].
+    /// Returns the numbers behind intervals, and w·q of [`Trust`].
     #[inline]
     pub(crate) fn judge(&self, query: &Query, of_exact: bool) -> Option<(Judge<'a>, f32)> {
         let words = self.trust?;
         Some((Judge::new(words, of_exact), query.times_row(self.likeness, self.bits()) * words[6]))
     }
 
-    /// Whether what the file says about its answers is sound.
+    /// Returns true if the numbers behind intervals are valid or absent.
     pub(super) fn has_sound_trust(&self) -> bool {
         self.trust.is_none_or(Trust::is_sound)
     }
 
-    /// For a layer of a quantised network: how to read its int8 activations.
+    /// Returns the scale of the int8 activations in front of the layer, if the layer is from a quantised network.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -522,7 +522,7 @@ impl<'a> Model<'a> {
         self.header.section(section).is_some()
     }
 
-    /// The length of the file in bytes.
+    /// Returns the length of the file in bytes.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -536,7 +536,7 @@ impl<'a> Model<'a> {
         self.header.len()
     }
 
-    /// Kind and length of every section in the file.
+    /// Iterates over the sections of the file: kind and length.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -550,7 +550,7 @@ impl<'a> Model<'a> {
         self.header.sections()
     }
 
-    /// What a query has to know of the rows.
+    /// Returns the format of the rows, which quantising a query needs.
     pub(crate) fn row_format(&self) -> &RowFormat {
         &self.header.rows
     }

@@ -6,8 +6,8 @@ use core::arch::naked_asm;
 
 use super::Spread;
 
-/// Makes the words of a family of nodes, at most 32, of their scores: see [`Tree::priorities`](super::Tree::priorities). Returns
-/// the largest.
+/// Turns the scores of a family of at most 32 nodes into priorities, as [`Tree::priorities`](super::Tree::priorities)
+/// does. Returns the largest.
 #[inline]
 pub fn priorities(words: &mut [i32], spreads: &[[u16; 3]], gains: &[i16], spread: &Spread) -> i32 {
     if words.is_empty() || spreads.len() < words.len() || gains.len() < words.len() {
@@ -17,8 +17,8 @@ pub fn priorities(words: &mut [i32], spreads: &[[u16; 3]], gains: &[i16], spread
     unsafe { priority_of_each(words.as_mut_ptr(), spreads.as_ptr(), gains.as_ptr(), words.len(), spread) }
 }
 
-/// The upper word of the product of r6 or, as `$mantissa` says, of another number with the small float in r9, moved up by
-/// `Factor::HEADROOM`, in r9. `$other` is given up.
+/// Computes into r9 the upper word of a product with the small float in r9, shifted left by `Factor::HEADROOM`. The
+/// other factor is r6 or the number that `$mantissa` loads. Overwrites `$other`.
 macro_rules! upper_word {
     ($other:literal, $mantissa:literal) => {
         concat!(
@@ -28,11 +28,13 @@ macro_rules! upper_word {
     };
 }
 
-/// Adds to each score what the spread and the gain of its node add, and puts 31, 30, … into the lowest five bits; returns the largest.
+/// Adds the spread and the gain of each node to its score, and puts 31, 30, … into the lowest five bits; returns the
+/// largest.
 ///
 /// # Safety
-/// There are words, and a spread and a gain for each.
-// Reads and writes that many; registers that a caller keeps are restored. `Spread` is laid out as in C: six words.
+/// There is at least one word, and a spread and a gain for each.
+// Reads and writes exactly that many. Restores the registers that a callee must preserve. `Spread` is laid out as in C:
+// six words.
 #[unsafe(naked)]
 unsafe extern "C" fn priority_of_each(
     words: *mut i32,
