@@ -1,4 +1,4 @@
-//! Classifying a query.
+//! Classification of a query.
 
 use super::error::code;
 use super::scratch::Memory;
@@ -17,13 +17,13 @@ pub struct ZhatClass {
     pub id: u32,
     /// Its probability.
     pub p: f32,
-    /// The lower end of the 95 % interval around it; zero where there is none.
+    /// The lower end of the 95 % interval around it; zero if there is no interval.
     pub lower: f32,
-    /// The upper end; one where there is none.
+    /// The upper end; one if there is no interval.
     pub upper: f32,
 }
 
-/// Yes, no, or that the model was built with too few queries to tell.
+/// Yes, no, or unknown because the model was built with too few queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ZhatAnswer {
@@ -31,41 +31,41 @@ pub enum ZhatAnswer {
     No = 0,
     /// Yes.
     Yes = 1,
-    /// The model does not say.
+    /// Unknown: the model file has no threshold for it.
     Unknown = 2,
 }
 
-/// The answer to a query apart from the top classes, and what it cost.
+/// The answer to a query apart from the top classes, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct ZhatResult {
     /// ln Z.
     pub log_z: f32,
-    /// Whether the query is like those that the model was measured with. Only then do the classes have intervals.
+    /// `Yes` if the query is like those that the model was measured with. Only then do the classes have intervals.
     pub familiar: ZhatAnswer,
-    /// Whether the energy is above the model's threshold for inputs that are none of the classes.
+    /// `Yes` if the energy is above the model's threshold for inputs that belong to no class.
     pub rejected: ZhatAnswer,
-    /// −ln Z: large where the input is like nothing the layer was trained on.
+    /// −ln Z: large if the input is unlike everything the layer was trained on.
     pub energy: f32,
-    /// The share of the probability that was not scored but predicted.
+    /// The far share: the part of Z that was predicted and not scored.
     pub far_share: f32,
-    /// Rows scored.
+    /// The number of rows scored.
     pub rows: u32,
-    /// Nodes of the tree predicted.
+    /// The number of nodes of the tree predicted.
     pub nodes: u32,
-    /// Bytes of weights read.
+    /// The number of bytes of weights read.
     pub bytes: u32,
-    /// How many classes were written: fewer than asked for only if fewer rows were scored.
+    /// The number of classes written. Fewer than `top_len` only if fewer rows were scored.
     pub top_len: u32,
-    /// 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
-    /// sharp as with `zhat_scratch_words`. 0 otherwise.
+    /// 1 if the scratch memory was too small for all nodes that the budget would have reached, 0 otherwise. The answer
+    /// is valid, but less precise than with `zhat_scratch_words`.
     pub overflowed: u32,
-    /// For `zhat_probability` alone: Z and the norm of the query, in full.
+    /// Z and the norm of the query in full, for `zhat_probability` only.
     pub whole: [u32; 4],
 }
 
-/// Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
-/// stored in the model, which the intervals were measured with. A model without an index has all rows scored.
+/// Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes. Zero stands for the
+/// stored budget, for which the intervals hold. If the model has no index, all rows are scored.
 ///
 /// # Safety
 /// `model` points to a model, or to zeros; `query` to `query_len` floats; `scratch` to `scratch_words` words, `top` to
@@ -88,7 +88,8 @@ pub unsafe extern "C" fn zhat_classify(
     code(unsafe { answer(model, (query, query_len), Query::set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// `zhat_classify` for a query in int8, as TFLite and CMSIS-NN have it: a value is `(query[i] - zero_point) * scale`.
+/// Classifies a query in int8, as TFLite and CMSIS-NN output it: a value is `(query[i] - zero_point) * scale`.
+/// Otherwise as `zhat_classify`.
 ///
 /// # Safety
 /// As `zhat_classify`, with `query_len` bytes.
@@ -112,7 +113,7 @@ pub unsafe extern "C" fn zhat_classify_i8(
     code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// `zhat_classify` for a query in uint8: a value is `(query[i] - zero_point) * scale`.
+/// Classifies a query in uint8: a value is `(query[i] - zero_point) * scale`. Otherwise as `zhat_classify`.
 ///
 /// # Safety
 /// As `zhat_classify`, with `query_len` bytes.
@@ -136,7 +137,7 @@ pub unsafe extern "C" fn zhat_classify_u8(
     code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// `zhat_classify` for a query in int16: a value is `query[i] * scale`.
+/// Classifies a query in int16: a value is `query[i] * scale`. Otherwise as `zhat_classify`.
 ///
 /// # Safety
 /// As `zhat_classify`, with `query_len` numbers of 16 bits.
@@ -180,7 +181,7 @@ pub unsafe extern "C" fn zhat_exact(
     code(unsafe { answer(model, (query, query_len), Query::set, Method::Exact, memory, (top, top_len), result) })
 }
 
-/// `zhat_exact` for a query in int8, as `zhat_classify_i8` takes it.
+/// Finds the exact probabilities for a query in int8, as `zhat_classify_i8` takes it. Otherwise as `zhat_exact`.
 ///
 /// # Safety
 /// As `zhat_classify_i8`.
@@ -203,7 +204,7 @@ pub unsafe extern "C" fn zhat_exact_i8(
     code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
-/// `zhat_exact` for a query in uint8, as `zhat_classify_u8` takes it.
+/// Finds the exact probabilities for a query in uint8, as `zhat_classify_u8` takes it. Otherwise as `zhat_exact`.
 ///
 /// # Safety
 /// As `zhat_classify_u8`.
@@ -226,7 +227,7 @@ pub unsafe extern "C" fn zhat_exact_u8(
     code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
-/// `zhat_exact` for a query in int16, as `zhat_classify_i16` takes it.
+/// Finds the exact probabilities for a query in int16, as `zhat_classify_i16` takes it. Otherwise as `zhat_exact`.
 ///
 /// # Safety
 /// As `zhat_classify_i16`.
@@ -248,11 +249,11 @@ pub unsafe extern "C" fn zhat_exact_i16(
     code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
-/// Gets the probability of any class for the query of the last call, by one more dot product: `scratch` is the memory of that call,
-/// with nothing written to it since, and `result` is its result. `ZHAT_ERROR_OTHER_QUERY` if the memory holds another query, as far
-/// as can be told.
+/// Gets the probability of any class for the query of the last call, with one more dot product. `scratch` is the memory
+/// of that call, with nothing written to it since, and `result` is its result. Returns `ZHAT_ERROR_OTHER_QUERY` if the
+/// memory is known to hold another query.
 ///
-/// A model that was built without `--lookup` is searched for the row of the class: four instructions for each class.
+/// If the model was built without `--lookup`, this searches for the row of the class: four instructions for each class.
 ///
 /// # Safety
 /// `model` points to a model, or to zeros; `scratch` to `scratch_words` words that were handed to `zhat_classify` or `zhat_exact`,
@@ -289,17 +290,18 @@ fn probability(model: &Model<'_>, words: &[u32], result: &ZhatResult, class: usi
     Ok(LogSum::from_words([exponent, low, high]).share(model.rows().score(row, query)))
 }
 
-/// How an answer is found.
+/// The method that finds an answer.
 #[derive(Clone, Copy)]
 enum Method {
-    /// By the classifier, within a cap, or the stored one for zero.
+    /// The classifier, within a cap; zero stands for the stored budget.
     Within(u32),
-    /// By all rows.
+    /// All rows.
     Exact,
 }
 
+/// Answers a query: the common part of all functions of this file.
+///
 /// # Safety
-/// As `zhat_classify`, with every length beside its pointer; `set` makes a query of the values.
 unsafe fn answer<T>(
     model: *const ZhatModel,
     (values, len): (*const T, usize),
@@ -323,7 +325,7 @@ unsafe fn answer<T>(
     unsafe { put(&prediction, query, top, result) }
 }
 
-/// Compiled once, whatever the query came as.
+/// Runs the method. Compiled once for all types of queries.
 #[inline(never)]
 fn predict(
     model: &Model<'_>,
@@ -343,8 +345,9 @@ fn predict(
     }
 }
 
+/// Writes the answer to the caller's memory.
+///
 /// # Safety
-/// `top` has room for the classes of the prediction, and `result` for a result.
 unsafe fn put(
     prediction: &Prediction<ZHAT_MAX_TOP>,
     query: &Query,

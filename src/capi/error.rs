@@ -4,11 +4,11 @@ use core::ffi::{CStr, c_char};
 
 use crate::Error;
 
-/// What a function returns: zero if all went well.
+/// The result of a function: zero if it succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ZhatError {
-    /// All went well.
+    /// Success.
     None = 0,
     /// A pointer is null.
     Null = 1,
@@ -20,7 +20,7 @@ pub enum ZhatError {
     Truncated = 4,
     /// There are bytes after the end of the model.
     TrailingBytes = 5,
-    /// Not a zhat model file.
+    /// The bytes are not a zhat model file.
     NotAModel = 6,
     /// The model file is of a version that this library does not read.
     Version = 7,
@@ -30,27 +30,27 @@ pub enum ZhatError {
     Header = 9,
     /// A section of the model file is missing, unknown, of the wrong length or of invalid content.
     Section = 10,
-    /// The query has another length than the model's dimension.
+    /// The query's length is not the model's dimension.
     QueryLength = 11,
     /// The query holds NaN or an infinity.
     QueryNotFinite = 12,
     /// The query is so large that scores could leave the range of ±4 000 nats.
     QueryTooLarge = 13,
-    /// More classes were asked for than `ZHAT_MAX_TOP`.
+    /// More than `ZHAT_MAX_TOP` classes were requested.
     TopTooLong = 14,
-    /// The scratch memory is too small for the model: `zhat_scratch_words` says how much is enough.
+    /// The scratch memory is too small for the model: `zhat_scratch_words` returns how much is enough.
     Scratch = 15,
     /// The model file has no index.
     NoIndex = 16,
-    /// The budget is not enough for a class: `zhat_least_cap` says what is.
+    /// The budget is too small to score even one class: `zhat_least_cap` returns the smallest cap.
     Budget = 17,
-    /// None of these.
+    /// An error without a code of its own.
     Other = 18,
-    /// The model's rows are of 4 bits, and the library was built without `rows4`.
+    /// The model's rows are 4-bit, and the library was built without `rows4`.
     FourBitRows = 19,
-    /// There is no such class.
+    /// The class number is not below `zhat_classes`.
     NoSuchClass = 20,
-    /// The model file does not hold what was asked for: names, or an input scale.
+    /// The model file has no names, or no input scale.
     Absent = 21,
     /// The scratch memory does not hold the query of this result any more.
     OtherQuery = 22,
@@ -140,12 +140,12 @@ impl From<Error> for ZhatError {
     }
 }
 
-/// From the `?` of a body to the number that C sees.
+/// Turns the result of a body with `?` into the code that C sees.
 pub(super) fn code(result: Result<(), ZhatError>) -> ZhatError {
     result.err().unwrap_or(ZhatError::None)
 }
 
-/// Returns an error in words: text that ends with a zero and lasts forever, for any number.
+/// Returns the text of an error for any number: static, and with a zero at the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn zhat_error_text(error: i32) -> *const c_char {
     let known = ZhatError::ALL.into_iter().find(|known| *known as i32 == error);

@@ -43,7 +43,7 @@ pub(super) fn is_utf8(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// All pairs of bytes, followed by every continuation of up to two bytes at the ends of the ranges.
+    /// Tries all pairs of bytes, followed by every continuation of up to two bytes at the ends of the ranges.
     #[test]
     fn the_same_as_the_standard_library() {
         let ends = [0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xff];
