@@ -14,8 +14,8 @@ use super::stream::Source;
 use super::stream::{Place, parse};
 use crate::host::Matrix;
 
-/// Hands each row of fields to `row` with the number of its line, a header row excepted. Stops when
-/// `row` says so by returning false.
+/// Calls `row` with the fields and the line number of each row, except for a header row. Stops when `row` returns
+/// false.
 pub(super) fn for_each_row<R: Read>(
     source: Source<R>,
     mut row: impl FnMut(&StringRecord, u64) -> Result<bool, Problem>,
@@ -48,7 +48,7 @@ pub(super) fn for_each_row<R: Read>(
 pub(super) fn read_matrix<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Matrix, Problem> {
     let mut data = Vec::new();
     let (mut rows, mut cols) = (0, 0);
-    // Transposed, the limit is on columns of the file, of which a row in turn is a part.
+    // With `transpose` the limit is on columns of the file, so every row is read, up to that column.
     let limit = match options.transpose {
         false => options,
         true => ReadOptions::default(),

@@ -1,10 +1,10 @@
-//! Why a file could not be read: the file's name, what was expected and what was found.
+//! Errors of reading a file: the file's name, the expected and the found content.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file that cannot be used, and why. Displays as `weights.npy: NaN at row 17, column 3`.
+/// A file that cannot be used, and the reason. Displays as `weights.npy: NaN at row 17, column 3`.
 ///
 /// ```
 /// use zhat::host::input::{ReadOptions, read_matrix};
@@ -24,12 +24,12 @@ impl ReadError {
         Self { path: path.to_owned(), problem }
     }
 
-    /// The file, as it was named by the caller.
+    /// Returns the path of the file, as the caller gave it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong with it.
+    /// Returns the problem.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -50,35 +50,35 @@ impl std::error::Error for ReadError {
     }
 }
 
-/// What is wrong with a file.
+/// The problem with a file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The system refused: no such file, no permission, a failing disk.
+    /// The system reports an error: no such file, no permission, a failing disk.
     Io(io::Error),
     /// A directory where a file was expected.
     Directory,
-    /// An extension that no reader is for; the field lists those there are readers for.
+    /// There is no reader for the extension; holds the extensions that have one.
     Extension(&'static str),
-    /// Not of the format that its extension says; the field names that format.
+    /// The file is not of the format of its extension; holds the format.
     Magic(&'static str),
-    /// Of the format, but broken in the way the text says.
+    /// The file is of the format but damaged or invalid; holds the reason.
     Malformed(String),
-    /// The file ends before what it announces.
+    /// The file ends before its announced length.
     Truncated {
-        /// What it announces.
+        /// The announced content.
         expected: String,
-        /// What it has.
+        /// The content that was found.
         found: String,
     },
-    /// Elements of a type that is not read.
+    /// The elements have a type that is not supported.
     Type {
         /// The type in the file.
         found: String,
         /// The types that are read.
         expected: &'static str,
     },
-    /// A shape that does not fit the use.
+    /// The shape is not one that this use needs.
     Shape {
         /// The shape in the file.
         found: Vec<u64>,
@@ -91,16 +91,16 @@ pub enum Problem {
     Value {
         /// The value in the file.
         value: f64,
-        /// Where it stands.
+        /// Its position.
         at: Position,
     },
     /// A negative number, or one past the last class, where a class was expected.
     Label {
         /// The number in the file.
         label: i128,
-        /// Where it stands.
+        /// Its position in the list.
         at: usize,
-        /// How many classes there are, where that is known.
+        /// The number of classes, if it is known.
         classes: Option<usize>,
     },
     /// Text where a number was expected.
@@ -116,36 +116,36 @@ pub enum Problem {
     Ragged {
         /// The line, counted from one.
         line: u64,
-        /// Values in that row.
+        /// The number of values in that row.
         found: usize,
-        /// Values in the rows before.
+        /// The number of values in the rows before.
         expected: usize,
     },
-    /// Several tensors fit, or none: one has to be named.
+    /// Several tensors fit, or none: the caller has to name one.
     Choice {
         /// The names that fit, or all names if none fits.
         names: Vec<String>,
-        /// How many fit.
+        /// The number of tensors that fit.
         fitting: usize,
-        /// The shape that was looked for.
+        /// The expected shape.
         expected: &'static str,
     },
     /// The named tensor is not there.
     Missing {
-        /// The name that was asked for.
+        /// The requested name.
         tensor: String,
-        /// The names that are there.
+        /// The names in the file.
         names: Vec<String>,
     },
-    /// Two files that do not belong together; the text says how.
+    /// Two files do not belong together; holds the reason.
     Mismatch(String),
-    /// A model file that is refused.
+    /// The model file is not valid.
     Model(crate::Error),
-    /// An option that has no meaning for this format; the text says which.
+    /// An option cannot be used with this format; holds the reason.
     Option(&'static str),
 }
 
-/// Where a value stands, counted from zero.
+/// The position of a value, counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// In a matrix.
@@ -220,7 +220,7 @@ impl From<io::Error> for Problem {
     }
 }
 
-/// Names for a message: all of a few, the first of many.
+/// Formats names for a message: all of a few, the first of many.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 8;
     match names.len() {
@@ -230,7 +230,7 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// A shape as people write it: `10000×64`, `9999`, or `()` for a single number.
+/// Displays a shape as people write it: `10000×64`, `9999`, or `()` for a single number.
 pub(super) struct Shape<'a>(pub &'a [u64]);
 
 impl fmt::Display for Shape<'_> {

@@ -1,4 +1,4 @@
-//! The right class of each query, the names of the classes, and checks that files belong together.
+//! Reads the right class of each query and the names of the classes, and checks that files belong together.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn read_labels(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<V
     with_file(path, |source| read_labels_as(&extension(path), source, options))
 }
 
-/// Reads what a file of this extension holds.
+/// Reads labels from a file with this extension.
 pub(super) fn read_labels_as<R: Read>(
     extension: &str,
     source: Source<R>,
@@ -89,8 +89,8 @@ fn class(label: i128, at: usize) -> Result<usize, Problem> {
 
 // The names of the classes.
 
-/// Reads names in UTF-8, one per line. An empty line is an empty name, so that a name's line is its
-/// class; a newline after the last name is not a further one.
+/// Reads names in UTF-8, one per line. An empty line is an empty name, so that line numbers are class numbers; a
+/// newline after the last name adds none.
 ///
 /// ```
 /// let names = zhat::host::input::read_names("models/prompts.txt")?;

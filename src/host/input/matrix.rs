@@ -1,4 +1,4 @@
-//! Matrices and lists of numbers from any of the formats, chosen by the file's extension.
+//! Reads matrices and lists of numbers in any of the formats, chosen by the file's extension.
 
 use std::io::{BufRead, Read, Seek};
 use std::path::Path;
@@ -14,12 +14,12 @@ use super::stream::{Source, extension, with_file};
 use super::{ReadOptions, delimited, safetensors, word_vectors};
 use crate::host::Matrix;
 
-/// What is said of NumPy's archives.
+/// The error for an archive of NumPy arrays.
 pub(super) const ARCHIVE: Problem = Problem::Option("is an archive of arrays: np.save writes one as .npy");
-/// What is said of a tensor that is named where there are no names.
+/// The error for a tensor's name with a file that has no names.
 pub(super) const NO_TENSORS: Problem = Problem::Option("only a .safetensors file has tensors to name");
 
-/// A matrix, and names of its rows where the file has them.
+/// A matrix, and the names of its rows if the file has them.
 ///
 /// ```
 /// # let file = std::env::temp_dir().join("zhat-named-matrix.vec");
@@ -48,9 +48,8 @@ pub struct NamedMatrix {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Errors
-/// Whatever is wrong with the file: it holds another type or shape, is truncated or empty, has a
-/// value that is not a finite f32.
+/// A [`ReadError`] if the file holds another type or shape, is truncated or empty, or has a value that is not a finite
+/// f32.
 pub fn read_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Matrix, ReadError> {
     read_named_matrix(path, options).map(|named| named.matrix)
 }
@@ -72,7 +71,7 @@ pub fn read_named_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Re
     with_file(path, |source| read_matrix_as(&extension(path), source, options))
 }
 
-/// Reads what a file of this extension holds.
+/// Reads a matrix from a file with this extension.
 pub(super) fn read_matrix_as<R: BufRead + Seek>(
     extension: &str,
     source: Source<R>,
@@ -120,8 +119,8 @@ pub fn read_queries(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<
     }
 }
 
-/// Reads a matrix that came without a name of its own, as from standard input: `.npy` if it starts as one, else CSV.
-/// `name` stands for the file in messages.
+/// Reads a matrix from bytes without a file name, as from standard input: `.npy` if they start as one, else CSV. `name`
+/// stands for the file in messages.
 ///
 /// ```
 /// let bytes = std::fs::read("models/import/weights.npy")?;
@@ -163,7 +162,7 @@ pub fn read_vector(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<V
     with_file(path, |source| read_vector_as(&extension(path), source, options))
 }
 
-/// Reads what a file of this extension holds.
+/// Reads a list from a file with this extension.
 pub(super) fn read_vector_as<R: Read + Seek>(
     extension: &str,
     source: Source<R>,
@@ -179,7 +178,7 @@ pub(super) fn read_vector_as<R: Read + Seek>(
     }
 }
 
-/// The length of a list of this shape.
+/// Returns the length of a list of this shape.
 pub(super) fn length(shape: &[u64]) -> Result<u64, Problem> {
     match *shape {
         [n] | [n, 1] | [1, n] => Ok(n),
@@ -210,7 +209,7 @@ fn read_values(
 ) -> Result<Vec<f32>, Problem> {
     let count = length(shape)?;
     expect_bytes(shape, encoding.element.size(), len)?;
-    // Not above the length of the file.
+    // No more than the length of the file, which was checked above.
     let count = options.take(usize::try_from(count).unwrap_or(usize::MAX));
     let mut values = Vec::with_capacity(count);
     read_floats(reader, encoding, count, Accept::FiniteOrMasked, |block| {
@@ -234,7 +233,7 @@ fn read_text<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<Vec
     expect_some(values)
 }
 
-/// Hands the fields of one row, or of one column, to `value` with the number of their line.
+/// Calls `value` with each field of one row, or of one column, and its line number.
 pub(super) fn for_each_value<R: Read>(
     source: Source<R>,
     options: ReadOptions<'_>,

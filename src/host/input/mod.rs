@@ -1,5 +1,5 @@
-//! Files in and out: weights, queries, biases, labels and names as people have them, model files written
-//! completely or not at all.
+//! Reads and writes files: weights, queries, biases, labels and names in the usual formats, and model files. A file is
+//! written completely or not at all.
 //!
 //! | read by | extension | holds |
 //! |---|---|---|
@@ -15,10 +15,9 @@
 //! | [`read_tensor`] | `.npy` | any number of dimensions of floats, integers or truth values |
 //! | [`read_model`] | any | a model file |
 //!
-//! Every reader streams into the values it returns, so that reading costs about one copy of them,
-//! and allocates for a claimed shape only once the file is known to be long enough for it. Rows and
-//! columns in errors are those of the file, counted from zero as NumPy counts; lines of text files
-//! are counted from one as editors do.
+//! Every reader streams into the values that it returns, so reading takes about one copy of them. It allocates memory
+//! for a claimed shape only after checking that the file is long enough for it. Rows and columns in errors are those of
+//! the file, counted from zero as NumPy counts; lines of text files are counted from one as editors do.
 //!
 //! ```no_run
 //! use zhat::host::input::{ReadOptions, expect_same_length, read_matrix, read_vector};
@@ -56,7 +55,7 @@ use crate::model::ModelBuf;
 use npy::Npy;
 use stream::{Source, with_file};
 
-/// What to take from a file. The default takes all of it as it stands.
+/// Options for reading: the part of a file to take. The default takes all of it unchanged.
 ///
 /// ```
 /// use zhat::host::input::{ReadOptions, read_matrix};
@@ -70,19 +69,19 @@ use stream::{Source, with_file};
 pub struct ReadOptions<'a> {
     /// The tensor to read from a `.safetensors` file. Not needed if only one has a fitting shape.
     pub tensor: Option<&'a str>,
-    /// Swap rows and columns of a matrix while reading: for weights stored d×N.
+    /// Swaps rows and columns of a matrix while reading: for weights stored d×N.
     pub transpose: bool,
-    /// Take only this many rows from the start (of the result, if transposed) or values.
+    /// Takes only this many rows from the start (of the result, if transposed) or values.
     pub limit: Option<usize>,
 }
 
 impl ReadOptions<'_> {
-    /// Returns how many of `available` rows to take.
+    /// Returns the number of rows to take of `available` ones.
     fn take(&self, available: usize) -> usize {
         self.limit.map_or(available, |limit| limit.min(available))
     }
 
-    /// Tells whether `count` rows are all that is wanted.
+    /// Returns true if `count` rows reach the limit.
     fn is_enough(&self, count: usize) -> bool {
         self.limit.is_some_and(|limit| count >= limit)
     }
@@ -97,7 +96,7 @@ impl ReadOptions<'_> {
 /// ```
 ///
 /// # Errors
-/// What is wrong with the file, by name.
+/// A [`ReadError`] that says what is wrong with the file.
 pub fn read_model(path: impl AsRef<Path>) -> Result<ModelBuf, ReadError> {
     with_file(path.as_ref(), |mut source| {
         let mut bytes = Vec::new();
@@ -110,8 +109,7 @@ pub fn read_model(path: impl AsRef<Path>) -> Result<ModelBuf, ReadError> {
 }
 
 #[doc(hidden)]
-/// Reads bytes in all the ways in which a file of this extension is read: as a matrix, a vector, labels, a tensor,
-/// names.
+/// Reads bytes in every way in which a file of this extension is read: as a matrix, a vector, labels, a tensor, names.
 pub fn read_everything(extension: &str, bytes: &[u8], options: ReadOptions<'_>) -> [Result<(), String>; 5] {
     fn outcome<T>(result: Result<T, Problem>) -> Result<(), String> {
         result.map(|_| ()).map_err(|problem| problem.to_string())

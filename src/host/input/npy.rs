@@ -1,8 +1,8 @@
-//! NumPy's `.npy` files: the header, and what is in them as a matrix, a list of floats or of labels.
+//! Reads NumPy's `.npy` files: the header, and the values as a matrix, a list of floats, labels or a tensor.
 //!
-//! The header is a Python literal, which `npyz` parses. Files come from anywhere, so that only what
-//! NumPy itself writes for a plain array is given to that parser: a literal that nests deeply or
-//! claims more than 2⁶⁴ values would end in a panic there.
+//! The header is a Python literal, which `npyz` parses. Files come from anywhere, so that parser gets only what NumPy
+//! itself writes for a plain array: a deeply nested literal, or one that claims more than 2⁶⁴ values, would make it
+//! panic.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::stream::{Source, extension, not_a, with_file};
 use crate::host::Matrix;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// NumPy's own limit on header text that it trusts.
+/// NumPy's own limit on the length of a header from an untrusted file.
 const LONGEST_HEADER: u32 = 10_000;
 /// `{'shape': (…)}` nests two deep, a structured type four.
 const DEEPEST_HEADER: usize = 4;
@@ -28,7 +28,7 @@ const MOST_DIGITS: usize = 19;
 pub(super) struct Npy<R> {
     pub header: NpyHeader,
     pub reader: R,
-    /// Bytes of values, as far as the length of the file tells.
+    /// The bytes that are left for values, by the length of the file.
     pub len: u64,
 }
 
@@ -51,7 +51,7 @@ impl<R: Read> Npy<R> {
         }
     }
 
-    /// Returns how the floats of the array are stored.
+    /// Returns the encoding of the array's floats.
     pub fn encoding(&self) -> Result<Encoding, Problem> {
         let scalar = self.scalar();
         let element = scalar.as_ref().and_then(|s| match (s.type_char(), s.size_field()) {
@@ -94,7 +94,7 @@ impl<R: Read> Npy<R> {
     }
 }
 
-/// Reads the header with all that stands before its text, and checks that it can be parsed.
+/// Reads the header with everything before its text, and checks that it is safe to parse.
 fn read_header(mut reader: impl Read) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     let mut more = |bytes: &mut Vec<u8>, count: u32| -> Result<bool, Problem> {
@@ -148,7 +148,7 @@ fn malformed(why: &str) -> Problem {
     Problem::Malformed(format!("the .npy header cannot be read: {why}"))
 }
 
-/// Explains an error while values are read: nearly always the file ends too early.
+/// Converts an error from reading values, which nearly always means that the file ends too early.
 pub(super) fn value_error(error: std::io::Error) -> Problem {
     match error.kind() {
         ErrorKind::UnexpectedEof => {
@@ -158,7 +158,7 @@ pub(super) fn value_error(error: std::io::Error) -> Problem {
     }
 }
 
-// Arrays of any number of dimensions: what goes into a network.
+// Arrays of any number of dimensions, as networks take them.
 
 /// An array of any number of dimensions, in C order.
 ///
@@ -169,19 +169,19 @@ pub(super) fn value_error(error: std::io::Error) -> Problem {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// Lengths of its axes.
+    /// The lengths of its axes.
     pub shape: Vec<usize>,
-    /// As many values as the lengths say.
+    /// The values, as many as the product of the lengths.
     pub values: TensorValues,
 }
 
-/// Values of a [`Tensor`].
+/// The values of a [`Tensor`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TensorValues {
-    /// Of f16, f32 and f64, all of them finite.
+    /// From f16, f32 or f64, all of them finite.
     Float(Vec<f32>),
-    /// Of integers of any width, and of truth values.
+    /// From integers of any width, or truth values.
     Int(Vec<i32>),
 }
 
@@ -194,7 +194,8 @@ pub enum TensorValues {
 /// ```
 ///
 /// # Errors
-/// If it can't be read, is no such file, or holds something else, NaN, an infinity, or an integer of more than 32 bits.
+/// A [`ReadError`] if the file cannot be read, is not a `.npy` file, or holds another type, NaN, an infinity, or an
+/// integer that needs more than 32 bits.
 pub fn read_tensor(path: impl AsRef<Path>) -> Result<Tensor, ReadError> {
     let path = path.as_ref();
     with_file(path, |source| match extension(path).as_str() {
@@ -227,7 +228,7 @@ pub(super) fn read_tensor_from<R: Read>(npy: Npy<R>) -> Result<Tensor, Problem> 
 
 fn count(shape: &[u64], size: usize, len: u64) -> Result<usize, Problem> {
     expect_bytes(shape, size, len)?;
-    // Not above the length of the file.
+    // No more than the length of the file, which was checked above.
     Ok(shape.iter().map(|&length| length as usize).product())
 }
 

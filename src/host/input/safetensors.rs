@@ -1,5 +1,5 @@
-//! `.safetensors` files: eight bytes of header length, a JSON header, then the tensors' bytes,
-//! little-endian and in C order.
+//! Reads `.safetensors` files: eight bytes of header length, a JSON header, then the tensors' bytes, little-endian and
+//! in C order.
 //!
 //! The `safetensors` crate parses the header and checks that the tensors fit it; the values are
 //! streamed, since that crate's own reader wants the whole file in memory.
@@ -16,7 +16,7 @@ use super::stream::{Element, Encoding};
 use super::stream::{Source, not_a};
 use crate::host::Matrix;
 
-/// What the format itself allows.
+/// The format's own limit.
 const LONGEST_HEADER: u64 = 100_000_000;
 
 /// One tensor, at its first value.
@@ -27,7 +27,7 @@ pub(super) struct Tensor<R> {
 }
 
 impl<R: Read + Seek> Tensor<R> {
-    /// Opens the tensor called `name`, or the only one whose shape `fits`: `expected` says which do.
+    /// Opens the tensor called `name`, or the only one whose shape `fits`. `expected` describes these shapes in errors.
     pub fn open(
         source: Source<R>,
         name: Option<&str>,
@@ -45,7 +45,7 @@ impl<R: Read + Seek> Tensor<R> {
             return Err(Problem::Missing { tensor: name, names: all });
         };
         let start = info.data_offsets.0 as u64;
-        // Below the length of the file by now.
+        // At most the length of the file, which was checked above.
         reader.seek_relative(start.cast_signed())?;
         Ok(Self { info: info.clone(), reader, len: len.saturating_sub(header).saturating_sub(start) })
     }
@@ -75,7 +75,7 @@ pub(super) fn read_matrix<R: Read + Seek>(source: Source<R>, options: ReadOption
     Layout::new(&tensor.shape(), false, encoding, tensor.len)?.read(tensor.reader, encoding, options)
 }
 
-/// Reads the header, and how many bytes it and its length take.
+/// Reads the header. Also returns the number of bytes that it takes with its length.
 fn read_metadata(mut reader: impl Read, len: u64) -> Result<(Metadata, u64), Problem> {
     if len == 0 {
         return Err(Problem::Empty);
@@ -110,7 +110,7 @@ fn read_metadata(mut reader: impl Read, len: u64) -> Result<(Metadata, u64), Pro
     }
 }
 
-/// Finds the only tensor of a fitting shape, by name.
+/// Finds the only tensor whose shape fits, and returns its name.
 fn choose(
     metadata: &Metadata,
     all: &[String],

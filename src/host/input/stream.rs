@@ -1,4 +1,5 @@
-//! What all readers share: an opened file of known length, streams of floats, the layout of a matrix, numbers in text.
+//! The common parts of all readers: an open file of known length, streams of floats, the layout of a matrix, numbers in
+//! text.
 
 use std::fs;
 use std::fs::File;
@@ -11,20 +12,20 @@ use super::ReadOptions;
 use super::error::{Position, Problem, ReadError, Shape};
 use crate::host::Matrix;
 
-/// A reader and how many bytes it can give, which bounds every allocation a header asks for.
+/// A reader and the number of bytes it has, which bounds every allocation that a header asks for.
 pub(super) struct Source<R> {
     pub reader: R,
     pub len: u64,
 }
 
 impl<'a> Source<Cursor<&'a [u8]>> {
-    /// Reads bytes that are in memory already.
+    /// Makes a source of bytes in memory.
     pub fn of(bytes: &'a [u8]) -> Self {
         Self { reader: Cursor::new(bytes), len: bytes.len() as u64 }
     }
 }
 
-/// Opens `path`, gives it to `read`, and puts its name on what goes wrong.
+/// Opens `path`, passes it to `read`, and adds its name to an error.
 pub(super) fn with_file<T>(
     path: &Path,
     read: impl FnOnce(Source<BufReader<File>>) -> Result<T, Problem>,
@@ -33,7 +34,7 @@ pub(super) fn with_file<T>(
 }
 
 fn open(path: &Path) -> Result<Source<BufReader<File>>, Problem> {
-    // Looked at before opening: on some systems opening a directory fails with an unrelated message.
+    // Checked before opening: on some systems opening a directory fails with an unrelated message.
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
         return Err(Problem::Directory);
@@ -41,7 +42,7 @@ fn open(path: &Path) -> Result<Source<BufReader<File>>, Problem> {
     Ok(Source { reader: BufReader::with_capacity(1 << 16, File::open(path)?), len: metadata.len() })
 }
 
-/// Names the kind of file that these first bytes belong to, which says more than "wrong magic".
+/// Recognises other kinds of files by their first bytes, for an error that says more than "wrong magic".
 pub(super) fn not_a(expected: &'static str, start: &[u8]) -> Problem {
     const KNOWN: [(&[u8], &str); 8] = [
         (b"PK\x03\x04", "a zip archive, as .npz files are: np.save writes one array as .npy"),
@@ -64,15 +65,15 @@ pub(super) fn extension(path: &Path) -> String {
     path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-// Streams of floats as files store them, in blocks: bytes in, f32 out, each value looked at.
+// Streams of floats as files store them, in blocks: reads bytes, converts to f32, and checks each value.
 //
 // A block is small enough to stay in cache between reading, converting and checking, so that a
 // file costs one pass over its bytes and one over the result.
 
-/// Values per block.
+/// The number of values in a block.
 const BLOCK: usize = 1 << 13;
 
-/// How a float is stored.
+/// The type of a stored float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     F16,
@@ -91,14 +92,14 @@ impl Element {
     }
 }
 
-/// How a stream of floats is stored.
+/// The encoding of a stream of floats.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Encoding {
     pub element: Element,
     pub big_endian: bool,
 }
 
-/// Which values a use of numbers can live with.
+/// The values that a use of the numbers accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accept {
     /// Weights and queries.
@@ -119,13 +120,13 @@ pub(super) struct Refused {
     pub value: f64,
 }
 
-/// Why a stream of floats ended early.
+/// The reason why a stream of floats ended early.
 pub(super) enum Stop {
     Refused(Refused),
     Problem(Problem),
 }
 
-/// Reads `count` values and hands them to `put`, block after block.
+/// Reads `count` values and passes them to `put`, block after block.
 pub(super) fn read_floats(
     mut reader: impl Read,
     encoding: Encoding,
@@ -162,7 +163,7 @@ pub(super) fn read_floats(
     Ok(())
 }
 
-/// Converts a block; one loop per encoding, so that each is a straight one.
+/// Converts a block. Each encoding has its own loop, without a branch inside.
 fn decode(bytes: &[u8], encoding: Encoding, values: &mut [f32]) {
     fn each<const SIZE: usize>(bytes: &[u8], values: &mut [f32], convert: impl Fn([u8; SIZE]) -> f32) {
         let (chunks, _) = bytes.as_chunks();
@@ -182,7 +183,7 @@ fn decode(bytes: &[u8], encoding: Encoding, values: &mut [f32]) {
     }
 }
 
-/// Returns the value as the file has it: an f64 may be finite where its f32 is not.
+/// Returns the value as it is in the file: an f64 may be finite although its f32 is not.
 fn original(bytes: &[u8], encoding: Encoding, value: f32) -> f64 {
     match (encoding.element, bytes.try_into()) {
         (Element::F64, Ok(bytes)) if encoding.big_endian => f64::from_be_bytes(bytes),
@@ -191,11 +192,10 @@ fn original(bytes: &[u8], encoding: Encoding, value: f32) -> f64 {
     }
 }
 
-// Layout: values of a stored matrix go along the rows of the result, or down its columns.
+// Layout: the values of a stored matrix run along the rows of the result, or down its columns.
 //
-// A C-order file and a transposed Fortran-order file run along the rows of the result and are
-// appended; the other two run down its columns and are scattered into place. Either way there is
-// one copy of the matrix and no other.
+// A C-order file and a transposed Fortran-order file run along the rows of the result and are appended; the other two
+// run down its columns and are scattered into place. Either way there is only one copy of the matrix.
 
 /// A stored matrix: its shape and the order of its values.
 #[derive(Clone, Copy, Debug)]
@@ -206,18 +206,19 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Returns the layout of `shape` in a file that still has `len` bytes for it.
+    /// Checks `shape` against a file that has `len` bytes left for it.
     pub fn new(shape: &[u64], column_major: bool, encoding: Encoding, len: u64) -> Result<Self, Problem> {
         let &[rows, cols] = shape else {
             return Err(Problem::Shape { found: shape.to_vec(), expected: "two dimensions" });
         };
         expect_bytes(shape, encoding.element.size(), len)?;
-        // Below the length of a file by now, so a usize on any host that can hold the result.
+        // At most the length of the file, which was checked above, so it fits usize on any host that can hold the
+        // result.
         let size = |n| usize::try_from(n).map_err(|_| Problem::Malformed("too large for this machine".into()));
         Ok(Self { rows: size(rows)?, cols: size(cols)?, column_major })
     }
 
-    /// Reads the matrix, or as much of it as `options` asks for.
+    /// Reads the matrix, or the part of it that `options` selects.
     pub fn read(self, reader: impl Read, encoding: Encoding, options: ReadOptions<'_>) -> Result<Matrix, Problem> {
         let (rows, cols) = match options.transpose {
             false => (self.rows, self.cols),
@@ -255,7 +256,7 @@ impl Layout {
         Matrix::new(data, cols).ok_or(Problem::Empty)
     }
 
-    /// Returns row and column, in the file's terms, of value `index` of the stream.
+    /// Returns row and column, as the file counts them, of value `index` of the stream.
     fn position(self, index: usize) -> Position {
         let (row, column) = match self.column_major {
             false => (index / self.cols, index % self.cols),
@@ -265,7 +266,7 @@ impl Layout {
     }
 }
 
-/// Checks that `len` bytes are enough for `shape`: before anything of that size is allocated.
+/// Checks that `len` bytes are enough for `shape`, before anything of that size is allocated.
 pub(super) fn expect_bytes(shape: &[u64], element_size: usize, len: u64) -> Result<(), Problem> {
     let needed = shape.iter().try_fold(element_size as u64, |bytes, &n| bytes.checked_mul(n));
     match needed {
@@ -278,9 +279,9 @@ pub(super) fn expect_bytes(shape: &[u64], element_size: usize, len: u64) -> Resu
     }
 }
 
-// One number of a text file.
+// A number in a text file.
 
-/// Where a number stands: its line for editors, its position for programs.
+/// The place of a number: its line for editors, its position for programs.
 pub(super) struct Place {
     pub line: u64,
     pub at: Position,
@@ -290,13 +291,13 @@ pub(super) struct Place {
 pub(super) fn parse(text: &str, accept: Accept, place: impl FnOnce() -> Place) -> Result<f32, Problem> {
     match text.parse::<f32>() {
         Ok(value) if accept.accepts(value) => Ok(value),
-        // "1e300" is infinite as f32; the message shows what the file says.
+        // "1e300" is infinite as f32; the message shows the text's own value.
         Ok(value) => Err(Problem::Value { value: text.parse().unwrap_or(value.into()), at: place().at }),
         Err(_) => Err(not_a_number(text, place().line, "a number")),
     }
 }
 
-/// Reports `text`, shortened if it is long, as no number.
+/// Makes the error for `text` that is not a number; shortens a long text.
 pub(super) fn not_a_number(text: &str, line: u64, expected: &'static str) -> Problem {
     const SHOWN: usize = 40;
     let mut short: String = text.chars().take(SHOWN).collect();

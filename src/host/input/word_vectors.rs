@@ -1,8 +1,8 @@
-//! Word vectors as text: a line per word, the word first, then its values, separated by spaces.
+//! Reads word vectors as text: a line per word, the word first, then its values, separated by spaces.
 //!
-//! GloVe's files start with the first word, word2vec's with a line `N d`. Words of GloVe's largest
-//! set contain spaces (`. . .`), so that the values are the last d fields of a line and the word is
-//! all before them; d is that of the header, or of the first line.
+//! GloVe's files start with the first word, word2vec's with a line `N d`. Words of GloVe's largest set contain spaces
+//! (`. . .`), so the values are the last d fields of a line and the word is everything before them; d is that of the
+//! header, or of the first line.
 
 use std::fmt;
 use std::io::{BufRead, Read};
@@ -33,7 +33,7 @@ pub(super) fn read_word_text<R: BufRead>(source: Source<R>, options: ReadOptions
         line += 1;
         let text = std::str::from_utf8(&buffer)
             .map_err(|_| Problem::Malformed(format!("line {line} is not UTF-8")))?
-            // Not all whitespace: a no-break space can be a word, and is in some files.
+            // Not all white space: in some files a no-break space is a word.
             .trim_end_matches([' ', '\t', '\r', '\n']);
         if line == 1 {
             header = parse_header(text);
@@ -84,7 +84,7 @@ fn read_row<'a>(text: &'a str, cols: usize, line: u64, row: usize, data: &mut Ve
         rest = before.trim_end_matches([' ', '\t']);
     }
     data[start..].reverse();
-    // A value too many looks like the end of a word with a space in it.
+    // A surplus value looks like the end of a word with a space in it.
     match rest.rsplit_once([' ', '\t']) {
         Some((_, end)) if end.parse::<f32>().is_ok() => {
             Err(Problem::Ragged { line, found: fields(text).count() - 1, expected: cols })
@@ -112,7 +112,7 @@ fn fields(text: &str) -> impl Iterator<Item = &str> {
 // word2vec's binary files: a line `N d`, then for each word the word, a space and d f32 values,
 // little-endian; some writers end each with a newline.
 
-/// Far above any word: what is longer is not such a file.
+/// The longest word, far above any real one: a longer one means that the file is of another format.
 const LONGEST_WORD: u64 = 1 << 12;
 
 const ENCODING: Encoding = Encoding { element: Element::F32, big_endian: false };
@@ -162,7 +162,7 @@ fn read_word(reader: &mut impl BufRead, row: usize, rows: usize) -> Result<Strin
     }
 }
 
-/// Reads the bytes before `delimiter`, if it comes within the longest word.
+/// Reads the bytes before `delimiter`, if it comes within [`LONGEST_WORD`] bytes.
 fn until(reader: &mut impl BufRead, delimiter: u8) -> Result<Option<Vec<u8>>, Problem> {
     let mut bytes = Vec::new();
     reader.by_ref().take(LONGEST_WORD).read_until(delimiter, &mut bytes)?;
@@ -179,9 +179,9 @@ fn ends_early(row: usize, rows: usize) -> Problem {
 // {"dimensions": 2, "words": ["the"], "vectors": {"the": [0.1, 0.2, 0.2236, 0]}, …}
 // ```
 //
-// The entries of `vectors` stand in the order of frequency. Each is longer than `dimensions`: the
-// vector's norm and the word's index follow the values, and are dropped. The file is parsed as it
-// is read and never held as a tree; parsing ends with the last row that is wanted.
+// The entries of `vectors` are in the order of frequency. Each is longer than `dimensions`: the vector's norm and the
+// word's index follow the values, and are dropped. The file is parsed while it is read and never held as a tree;
+// parsing ends with the last wanted row.
 
 pub(super) fn read_wink<R: Read>(source: Source<R>, options: ReadOptions<'_>) -> Result<NamedMatrix, Problem> {
     if source.len == 0 {
@@ -215,7 +215,7 @@ fn problem(error: serde_json::Error) -> Problem {
     }
 }
 
-/// What has been read so far.
+/// The rows read so far.
 struct Rows<'a> {
     options: ReadOptions<'a>,
     dimension: usize,
@@ -225,7 +225,7 @@ struct Rows<'a> {
     outcome: Option<Outcome>,
 }
 
-/// Why parsing was ended from here: serde knows no other way than an error.
+/// The reason to end parsing early, which serde allows only by an error.
 enum Outcome {
     Enough,
     Problem(Problem),
@@ -238,11 +238,11 @@ impl Rows<'_> {
     }
 }
 
-/// The whole document.
+/// Visits the whole document.
 struct Document<'r, 'a>(&'r mut Rows<'a>);
-/// The object of vectors in it.
+/// Visits the object of vectors.
 struct Vectors<'r, 'a>(&'r mut Rows<'a>);
-/// One array of numbers in that.
+/// Visits one array of numbers.
 struct Values<'r, 'a>(&'r mut Rows<'a>);
 
 impl<'de> DeserializeSeed<'de> for Document<'_, '_> {

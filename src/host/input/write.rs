@@ -1,8 +1,7 @@
-//! Files that are either complete or not there.
+//! Writes files that are either complete or not there.
 //!
-//! What is written goes to a temporary file beside its destination, reaches the disk, and takes the
-//! destination's name in one step. A crash, a full disk or Ctrl-C before that step leaves the old
-//! file as it was.
+//! The content goes to a temporary file beside the destination, is synchronised to the disk, and takes the
+//! destination's name in one step. A crash, a full disk or Ctrl-C before that step leaves the old file as it was.
 
 use std::fmt;
 use std::fs;
@@ -14,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use crate::host::Matrix;
 
-/// A file that could not be written, and why. What was there before is untouched.
+/// A file that could not be written, and the reason. An existing file is untouched.
 #[derive(Debug)]
 pub struct WriteError {
     path: PathBuf,
@@ -23,7 +22,7 @@ pub struct WriteError {
 }
 
 impl WriteError {
-    /// Returns the file, as it was named by the caller.
+    /// Returns the path of the file, as the caller gave it.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -55,15 +54,15 @@ impl std::error::Error for WriteError {
 /// ```
 ///
 /// # Errors
-/// If the directory is missing or not writable, the disk is full, or `path` is not a file.
+/// A [`WriteError`] if the directory is missing or not writable, the disk is full, or `path` is not a regular file.
 pub fn write_atomically(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteError> {
     write_atomically_with(path, |writer| writer.write_all(bytes))
 }
 
-/// Writes what `write` writes as the file `path`, replacing what is there in one step.
+/// Writes the file `path` with the output of `write`, and replaces an existing file in one step.
 ///
 /// # Errors
-/// As [`write_atomically`], and what `write` returns.
+/// As [`write_atomically`], and the errors of `write`.
 pub fn write_atomically_with(
     path: impl AsRef<Path>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -73,7 +72,7 @@ pub fn write_atomically_with(
     let (target, mut file) = open(path)?;
     fill(&mut file, write).map_err(|error| fail("cannot be written", error))?;
     file.persist(&target).map_err(|error| fail("cannot be replaced", error.error))?;
-    // The new name reaches the disk too. Not every system can do this; the file is whole either way.
+    // Synchronises the new name as well. Not every system can do this; the file is whole either way.
     let _ = fs::File::open(directory_of(&target)).and_then(|directory| directory.sync_all());
     Ok(())
 }
@@ -104,7 +103,7 @@ pub fn write_npy(path: impl AsRef<Path>, matrix: &Matrix) -> Result<(), WriteErr
     })
 }
 
-/// Checks that a file could be written here, and leaves everything as it is: for before a long computation.
+/// Checks that a file could be written here, and changes nothing. Call it before a long computation.
 ///
 /// ```
 /// assert!(zhat::host::input::expect_writable(std::env::temp_dir().join("zhat-written")).is_ok());
@@ -117,10 +116,10 @@ pub fn expect_writable(path: impl AsRef<Path>) -> Result<(), WriteError> {
     open(path.as_ref()).map(|_| ())
 }
 
-/// Resolves where the file will really be, and creates a temporary file beside it.
+/// Resolves the destination, and creates a temporary file beside it.
 fn open(path: &Path) -> Result<(PathBuf, NamedTempFile), WriteError> {
     let fail = |why: String, source| WriteError { path: path.to_owned(), why, source };
-    // A link stays a link: what it points to is replaced.
+    // A link stays a link: the file that it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     match fs::metadata(&target) {
         Ok(found) if found.is_dir() => return Err(fail("is a directory".into(), None)),
@@ -131,7 +130,7 @@ fn open(path: &Path) -> Result<(PathBuf, NamedTempFile), WriteError> {
     let directory = directory_of(&target);
     let file = create(directory).map_err(|error| {
         let shown = directory_of(path).display();
-        // Not the error's own text: it names the temporary file.
+        // Not the error's own text, which names the temporary file.
         match error.kind() {
             io::ErrorKind::NotFound => fail(format!("no such directory: {shown}"), None),
             kind => fail(format!("cannot create files in {shown}"), Some(kind.into())),
@@ -152,7 +151,7 @@ fn create(directory: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".zhat-");
     #[cfg(unix)]
     {
-        // As any file the user creates (less the umask), not private as temporary files are.
+        // With the permissions of any file that the user creates (less the umask), not private as temporary files are.
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
