@@ -1,8 +1,8 @@
-//! Why a model could not be built.
+//! The errors of building a model.
 
 use core::fmt;
 
-/// Why a model could not be built from these weights.
+/// Says why a model could not be built from these weights.
 ///
 /// ```
 /// use zhat::host::{BuildError, Layer, flat_model};
@@ -16,7 +16,7 @@ use core::fmt;
 pub enum BuildError {
     /// There are no rows.
     Empty,
-    /// The dimension is above what the format allows.
+    /// The dimension is zero or above the format's limit.
     Dimension(usize),
     /// There are more classes than the format can count.
     Classes(usize),
@@ -33,14 +33,14 @@ pub enum BuildError {
         row: usize,
         /// Its column.
         column: usize,
-        /// What it is.
+        /// Its value.
         value: f32,
     },
     /// A bias is NaN or +∞ (−∞ is a class that never occurs).
     Bias {
         /// Its row.
         row: usize,
-        /// What it is.
+        /// Its value.
         value: f32,
     },
     /// The queries have another dimension than the rows.
@@ -52,16 +52,16 @@ pub enum BuildError {
     },
     /// A query holds NaN or an infinity.
     Query {
-        /// Which query.
+        /// The number of the query.
         query: usize,
         /// Its column.
         column: usize,
     },
-    /// No search keeps to the work that was asked for and is sure to find a class.
+    /// The requested work is too small for any search to be sure of scoring a class.
     Work {
-        /// The row-equivalents that were asked for.
+        /// The requested row-equivalents.
         asked: usize,
-        /// The least that are enough.
+        /// The smallest number that is enough.
         least: usize,
         /// The number of rows.
         rows: usize,

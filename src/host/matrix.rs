@@ -18,7 +18,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Takes `data` as rows of `cols` values; `None` if it does not divide into such rows.
+    /// Makes a matrix of `data` as rows of `cols` values; `None` if it does not divide into such rows.
     ///
     /// ```
     /// use zhat::host::Matrix;
@@ -30,7 +30,7 @@ impl Matrix {
         (cols > 0 && data.len().is_multiple_of(cols)).then_some(Self { data, cols })
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     ///
     /// ```
     /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
@@ -40,7 +40,7 @@ impl Matrix {
         self.data.len() / self.cols
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     ///
     /// ```
     /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
@@ -50,7 +50,7 @@ impl Matrix {
         self.cols
     }
 
-    /// Row `i`.
+    /// Returns row `i`.
     ///
     /// # Panics
     /// If there is no such row.
@@ -63,7 +63,7 @@ impl Matrix {
         &self.data[i * self.cols..][..self.cols]
     }
 
-    /// The rows in another order, or some of them: row i of the result is row `order[i]`.
+    /// Copies rows in another order, or some of them: row i of the result is row `order[i]`.
     ///
     /// # Panics
     /// If there is no such row.
@@ -77,7 +77,7 @@ impl Matrix {
         Self { data, cols: self.cols }
     }
 
-    /// All rows in order.
+    /// Iterates over the rows.
     ///
     /// ```
     /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
@@ -87,7 +87,7 @@ impl Matrix {
         self.data.chunks_exact(self.cols)
     }
 
-    /// All values, row after row.
+    /// Returns all values, row after row.
     ///
     /// ```
     /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
@@ -97,7 +97,7 @@ impl Matrix {
         &self.data
     }
 
-    /// Columns as rows.
+    /// Returns the transposed matrix.
     ///
     /// ```
     /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();

@@ -1,4 +1,4 @@
-//! What runs on a host only: from a weight matrix to a model file, and the evidence about it.
+//! The host's part: makes a model file of a weight matrix, and the evidence about it.
 //!
 //! | module | what is there |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | [`make`] | everything at once, as `zhat build` does it: splits queries, meets limits, names classes, reports |
 //! | [`build`] | the builder itself: quantises, clusters, predicts, links, tunes, measures intervals |
 //! | [`evaluate`] | every estimator against the exact answer and the float layer |
-//! | [`report`] | a model in words and numbers, what it costs on a device, pictures, warnings, and a model as a Rust module |
+//! | [`report`] | a model in words and numbers, its cost on a device, pictures, warnings, and a model as a Rust module |
 //!
 //! ```
 //! use zhat::host::evaluate::{Evaluation, FloatLayer, Options};

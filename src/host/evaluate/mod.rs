@@ -1,8 +1,8 @@
-//! Every estimator against the exact answer, on given queries: the evidence before a model is used.
+//! Compares every estimator with the exact answer, on given queries: the evidence before a model is used.
 //!
-//! There are two truths. An estimator's own error is measured against the exact Z of the same quantised model, the error end to
-//! end against the float layer that the model was made from. Queries are processed in blocks: memory grows by a few numbers for
-//! each of them.
+//! There are two references. An estimator's own error is measured against the exact Z of the same quantised model; the
+//! end-to-end error is measured against the float layer that the model was made from. Queries are processed in blocks,
+//! so memory grows by a few numbers for each query.
 //!
 //! ```
 //! use zhat::host::build::{Targets, build};
@@ -50,13 +50,13 @@ use crate::model::Budget;
 use crate::{Error, Model};
 use tally::{Case, Float, Mean, Tally};
 
-/// Queries of a block.
+/// The number of queries in a block.
 const BLOCK: usize = 256;
-/// Queries that are timed, and how often.
+/// The number of queries that are timed, and the number of rounds.
 const TIMED: usize = 48;
 const ROUNDS: usize = 3;
 
-/// What to evaluate.
+/// The choices of an evaluation.
 ///
 /// ```
 /// use zhat::host::evaluate::{Method, Options};
@@ -68,17 +68,17 @@ const ROUNDS: usize = 3;
 pub struct Options<'a> {
     /// The estimators.
     pub methods: Vec<Method>,
-    /// Seeds for those that use any.
+    /// The number of seeds for methods that use any.
     pub seeds: usize,
     /// k of recall at k, at most [`TOP`].
     pub k: usize,
-    /// Another budget than the stored one.
+    /// A budget to use instead of the stored one.
     pub budget: Option<Budget>,
-    /// The queries that the model was built with: what is the best of none of them counts as unseen.
+    /// The queries that the model was built with. A class that is the best of none of them counts as unseen.
     pub calibration: Option<&'a Matrix>,
     /// The true class of each query.
     pub labels: Option<&'a [usize]>,
-    /// Whether to take times.
+    /// True to measure times.
     pub timed: bool,
 }
 
@@ -96,7 +96,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// Why an evaluation failed.
+/// Says why an evaluation failed.
 ///
 /// ```
 /// use zhat::host::Matrix;
@@ -111,11 +111,11 @@ impl Default for Options<'_> {
 pub enum EvaluateError {
     /// There are no queries.
     NoQueries,
-    /// The model refuses a query.
+    /// The model refuses the query of this number.
     Query(usize, Error),
-    /// The model can't be asked in this way.
+    /// The model cannot be used with this method.
     Method(Method, Error),
-    /// Something has another length or dimension than the model: what, and its size.
+    /// The size of an input does not fit the model; holds its name and size.
     Size(&'static str, usize),
 }
 
@@ -132,7 +132,7 @@ impl fmt::Display for EvaluateError {
 
 impl core::error::Error for EvaluateError {}
 
-/// A report and what plots are made of.
+/// A report, and the data of plots.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(400, 8, 1);
@@ -156,7 +156,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Asks all estimators about all queries.
+    /// Runs all estimators on all queries.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(400, 8, 1);
@@ -184,7 +184,8 @@ impl Evaluation {
         Self::watched(model, layer, queries, options, &mut |_, _| {})
     }
 
-    /// The same; `progress` is told which part of the time the next block of queries takes: from which share to which.
+    /// Runs the evaluation as [`run`](Self::run), and reports progress: before each block of queries it calls
+    /// `progress` with the share of the time at which the block starts and ends.
     ///
     /// ```
     /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -274,7 +275,7 @@ impl Evaluation {
     }
 }
 
-/// The stored budget; for a file without one, all rows.
+/// Returns the stored budget; all rows if the file has none.
 ///
 /// ```
 /// assert_eq!(zhat::host::evaluate::stored_budget(&zhat::doc_example().model()).cap, 4);
@@ -313,7 +314,7 @@ fn check(
     }
 }
 
-/// The classes that are the best of any query.
+/// Collects the classes that are the best of any query.
 fn best_classes(model: &Model<'_>, queries: &Matrix) -> Result<HashSet<u32>, EvaluateError> {
     let mut best = HashSet::new();
     for block in queries.data().chunks(BLOCK * queries.cols()) {
@@ -345,8 +346,8 @@ fn ask_all(
         .collect()
 }
 
-/// Mean time of a query on one thread: of Exact, then of each method. In each of a few rounds all methods take turns, and the
-/// fastest round counts for each query, so that other load on the host stays out of it.
+/// Measures the mean time of a query on one thread: of `exact`, then of each method. In each of a few rounds all
+/// methods take turns, and the fastest round of each query counts, so that other load on the host does not.
 fn times(model: &Model<'_>, queries: &Matrix, methods: &[Method], budget: &Budget) -> Vec<Duration> {
     let step = queries.rows().div_ceil(TIMED).max(1);
     let sample: Vec<&[f32]> = queries.iter().step_by(step).collect();
@@ -373,7 +374,7 @@ fn times(model: &Model<'_>, queries: &Matrix, methods: &[Method], budget: &Budge
     core::iter::once(&Method::Exact).chain(methods).map(mean).collect()
 }
 
-/// What is known of the layers, apart from any estimator.
+/// Figures on the layers, independent of any estimator.
 #[derive(Default)]
 struct Layers {
     top_p: Mean,

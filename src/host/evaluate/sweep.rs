@@ -1,35 +1,35 @@
-//! Estimators over budgets and settings: what more or less work would give.
+//! Runs estimators over budgets and settings, to show the effect of more or less work.
 
 use super::{Effort, EvaluateError, Evaluation, Method, Options, stored_budget};
 use crate::Model;
 use crate::host::Matrix;
 use crate::model::Budget;
 
-/// A setting and what it reached.
+/// A setting and its results.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Point {
     /// The estimator's name.
     pub estimator: &'static str,
-    /// What is not as it is stored.
+    /// The setting that differs from the stored one.
     pub setting: String,
     /// The cap, as a share of N.
     pub cap: f32,
-    /// See [`EstimatorReport`](super::EstimatorReport), as for the others.
+    /// The mean work, see [`EstimatorReport`](super::EstimatorReport).
     pub work_mean: f32,
-    /// The same.
+    /// The largest work.
     pub work_max: f32,
-    /// The same.
+    /// The mean error of Z.
     pub err_mean: f32,
-    /// The same.
+    /// The recall of the best class.
     pub recall_at_1: Option<f32>,
-    /// The same.
+    /// The coverage of the 95 % interval.
     pub coverage95: Option<f32>,
-    /// Whether no other point beats it in both work and error.
+    /// True if no other point is better in both work and error.
     pub pareto: bool,
 }
 
-/// Asks every estimator with every budget, a share of N; the default one also with other settings. `step` is told what
-/// is being asked, and from which share of the time to which it takes.
+/// Runs every estimator with every budget, given as shares of N, and the default estimator also with other settings.
+/// Calls `step` with a description and with the shares of the time at which the part starts and ends.
 ///
 /// # Errors
 /// [`EvaluateError`], for the first query that the model refuses.
@@ -46,7 +46,7 @@ pub fn sweep(
     let mut asked = Vec::new();
     for &method in methods {
         for (setting, epsilon, expand) in settings(method, model, &stored) {
-            // Some cost the same whatever the budget is.
+            // The cost of these does not depend on the budget.
             let is_fixed = matches!(method, Method::Exact | Method::Fmbe | Method::SelfNormalised);
             for &share in if is_fixed { &shares[..shares.len().min(1)] } else { shares } {
                 let cap = ((share * model.classes() as f32) as u32).max((4 * least).div_ceil(3));
@@ -85,7 +85,7 @@ pub fn sweep(
     Ok(points)
 }
 
-/// Names, ε and links followed, as far as the method uses them.
+/// Lists names, ε and links followed for the settings of a method.
 fn settings(method: Method, model: &Model<'_>, stored: &Budget) -> Vec<(String, f32, u32)> {
     if !method.needs_index() {
         return vec![("–".into(), 0.0, 0)];
@@ -103,7 +103,7 @@ fn settings(method: Method, model: &Model<'_>, stored: &Budget) -> Vec<(String, 
     settings
 }
 
-/// The points that no other beats in both work and error, in the order of work.
+/// Returns the points that no other point beats in both work and error, in the order of work.
 ///
 /// ```
 /// use zhat::host::evaluate::pareto;

@@ -1,14 +1,14 @@
-//! The sums and lists that one estimator's figures are made of.
+//! The sums and lists behind one estimator's figures.
 
 use super::method::{Answer, Method};
 use super::quality::Reliability;
 use super::report::EstimatorReport;
 use super::truth::{Exact, FloatLayer, Rows};
 
-/// Larger errors count as this: JSON has no infinity.
+/// The limit on errors: JSON has no infinity.
 const MOST_ERROR: f32 = 1e9;
 
-/// Scores of the integer kernel and of a float product are equal to a ten thousandth.
+/// The tolerance between scores of the integer kernel and of a float product.
 const SAME: f32 = 1e-4;
 
 /// A running mean.
@@ -25,21 +25,21 @@ impl Mean {
         self.count += 1;
     }
 
-    /// The mean; `None` without values.
+    /// Returns the mean; `None` without values.
     pub fn get(&self) -> Option<f32> {
         (self.count > 0).then(|| (self.sum / self.count as f64) as f32)
     }
 }
 
-/// What is known of a query besides the answers.
+/// The facts about a query, apart from an estimator's answers.
 pub struct Case<'a> {
     /// The quantised layer's exact answer.
     pub exact: &'a Exact,
-    /// The float layer's, where it was given.
+    /// The float layer's exact answer, if the layer was given.
     pub float: Option<Float<'a>>,
     /// The label and its score in the quantised layer.
     pub label: Option<(usize, f32)>,
-    /// Whether the best class is the best of no calibration query; `None` without calibration.
+    /// True if the best class is the best of no calibration query; `None` without calibration queries.
     pub unseen: Option<bool>,
 }
 
@@ -54,7 +54,7 @@ pub struct Float<'a> {
 }
 
 impl Float<'_> {
-    /// Whether this is the best class, or one of equal score.
+    /// Returns true if this is the best class, or one of equal score.
     fn is_best(&self, class: u32) -> bool {
         let &(best, score) = &self.exact.top[0];
         class == best || self.layer.score(class as usize, self.query) > score - SAME
@@ -62,8 +62,8 @@ impl Float<'_> {
 }
 
 impl Case<'_> {
-    /// The true probability of a class: the float layer's where it was given, else that of the quantised layer, in which the
-    /// class has this score.
+    /// Returns the true probability of a class: the float layer's if it was given, else the quantised layer's, given
+    /// the class's score in it.
     fn p(&self, class: u32, score: f32) -> f32 {
         match &self.float {
             Some(float) => (float.layer.score(class as usize, float.query) - float.exact.log_z).exp(),
@@ -72,7 +72,7 @@ impl Case<'_> {
     }
 }
 
-/// Classes of a list whose intervals are looked at.
+/// The number of classes in a list whose intervals are checked.
 const OTHERS: usize = 5;
 
 /// One estimator's answers so far.
@@ -97,7 +97,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Without answers yet.
+    /// Starts without answers.
     pub fn new(method: Method, seeds: usize, k: usize, labelled: bool) -> Self {
         let none = Mean::default();
         Self {
@@ -128,7 +128,7 @@ impl Tally {
         self.works.push(answer.work);
         let (true_class, true_score) = exact.top.first().copied().unwrap_or((0, f32::NEG_INFINITY));
         let names = self.method.names_classes();
-        // A method that names no class is asked for the probability of the best one; one that should and does not has none.
+        // A method that names no class gets the best one; a method that should name one and does not has none.
         let asked = if names { None } else { Some((true_class, true_score)) };
         let found = answer.top.first().copied().or(asked);
         let score = found.map_or(f32::NEG_INFINITY, |(_, score)| score);
@@ -176,7 +176,7 @@ impl Tally {
         }
     }
 
-    /// The figures.
+    /// Computes the figures.
     pub fn report(&mut self, classes: usize, time_us: f32, exact_us: f32) -> EstimatorReport {
         self.errors.sort_by(f32::total_cmp);
         self.works.sort_unstable();
@@ -217,12 +217,13 @@ impl Tally {
     }
 }
 
-/// Whether a probability is in an interval. Exact answers have one of no width: the rounding of a float product is not a miss.
+/// Returns true if a probability is in an interval, with a tolerance for exact answers: their interval has no width,
+/// and the rounding of a float product is no miss.
 pub(crate) fn holds((low, high): (f32, f32), p: f32) -> bool {
     (low - 2e-5..=high + 2e-5).contains(&p)
 }
 
-/// The value that this share of a sorted list does not exceed.
+/// Returns the smallest value that this share of a sorted list does not exceed.
 fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
     let at = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(at.clamp(1, sorted.len().max(1)) - 1).copied()

@@ -75,7 +75,7 @@ pub enum Problem {
     Type {
         /// The type in the file.
         found: String,
-        /// The types that are read.
+        /// The supported types.
         expected: &'static str,
     },
     /// The shape is not one that this use needs.

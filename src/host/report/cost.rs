@@ -1,28 +1,28 @@
-//! What a model costs on a device: instructions, memory.
+//! Estimates the cost of a model on a device: instructions and memory.
 //!
-//! The counts of instructions are estimates for a Cortex-M4 with DSP instructions, for planning: straight lines through
-//! what QEMU counted for 300 queries each of six models: 6 625 to 10 000 rows of 64 and 120 columns, leaves of 8 to 32, 2 to 6 % of
-//! the work. The mean of each was within 8 % of its line.
+//! The numbers of instructions are estimates for a Cortex-M4 with DSP instructions, for planning. They are straight
+//! lines fitted to QEMU's counts for 300 queries each of six models: 6 625 to 10 000 rows of 64 and 120 columns, leaves
+//! of 8 to 32, 2 to 6 % of the work. The mean of each model was within 8 % of its line.
 
 use crate::Model;
 use crate::model::Bits;
 
-/// A multiply-accumulate, with its part of the loop.
+/// Returns the instructions of a multiply-accumulate, with its part of the loop.
 const fn per_product(bits: Bits) -> f64 {
     match bits {
         Bits::Eight => 1.06,
         Bits::Four => 1.48,
     }
 }
-/// Around a row's dot product in Exact: scale, exponential, sum, top list.
+/// Instructions beside a row's dot product in [`exact`](crate::exact()): scale, exponential, sum, top list.
 const PER_ROW: f64 = 39.0;
-/// Around a dot product of a search: the same, marks, frontier, links, and the far field.
+/// Instructions beside a dot product of a search: as for a row, and marks, frontier, links, and the far field.
 const PER_DOT: f64 = 112.0;
-/// Quantising a query, for each column, and whatever is done once.
+/// Instructions to quantise a query, for each column, and those that are run once.
 const PER_COLUMN: f64 = 33.0;
 const PER_QUERY: f64 = 6400.0;
 
-/// Estimated Cortex-M4 instructions of a search that takes this many dot products with rows of `stride` columns.
+/// Estimates the Cortex-M4 instructions of a search that takes this many dot products with rows of `stride` columns.
 ///
 /// ```
 /// use zhat::model::Bits;
@@ -36,8 +36,8 @@ pub fn search_instructions(dot_products: f64, stride: usize, bits: Bits) -> u64 
     (dot_products * (per_product(bits) * stride + PER_DOT) + PER_COLUMN * stride + PER_QUERY) as u64
 }
 
-/// The share of `classes` rows of `stride` columns that [`search_instructions`] has this many instructions for; not above zero
-/// if they are too few for anything.
+/// Estimates the work, as a share of `classes` rows of `stride` columns, that this many instructions are enough for.
+/// The inverse of [`search_instructions`]; not above zero if they are too few for any search.
 ///
 /// ```
 /// use zhat::host::report::cost;
@@ -53,8 +53,8 @@ pub fn work_for(instructions: u64, classes: usize, stride: usize, bits: Bits) ->
     (dot_products / classes as f64) as f32
 }
 
-/// The cap, as a share of `classes` rows, with which no query takes more than this many instructions, by what
-/// [`Budget`](crate::Budget) promises; not above zero if they are too few for anything.
+/// Returns the cap, as a share of `classes` rows, with which no query takes more than this many instructions, by the
+/// bound that [`Budget`](crate::Budget) states. Not above zero if they are too few for any search.
 ///
 /// ```
 /// // 2 ms at 64 MHz.
@@ -71,7 +71,7 @@ pub fn cap_for(instructions: u64, classes: usize, stride: usize, bits: Bits) -> 
     ((instructions as f64 - 15_000.0 - rows / 2.0) / (per_column * stride as f64 + 180.0) / rows) as f32
 }
 
-/// Estimated Cortex-M4 instructions of [`exact`](crate::exact) for this many rows of `stride` columns.
+/// Estimates the Cortex-M4 instructions of [`exact`](crate::exact) for this many rows of `stride` columns.
 ///
 /// ```
 /// use zhat::model::Bits;
@@ -84,7 +84,8 @@ pub fn exact_instructions(rows: usize, stride: usize, bits: Bits) -> u64 {
     (rows as f64 * (per_product(bits) * stride + PER_ROW) + PER_COLUMN * stride) as u64
 }
 
-/// Bytes of RAM that a query needs: the [`Scratch`](crate::Scratch) and the [`QueryBuffer`](crate::QueryBuffer).
+/// Returns the bytes of RAM that a query needs: the [`Scratch`](crate::Scratch) and the
+/// [`QueryBuffer`](crate::QueryBuffer).
 ///
 /// ```
 /// assert_eq!(zhat::host::report::cost::ram(&zhat::doc_example().model()), 4 * zhat::query_words(3));

@@ -1,4 +1,4 @@
-//! A model file in words and numbers: what is in it, how large, what a device needs for it.
+//! Describes a model file in words and numbers: its content, its size, and the needs of a device.
 
 use serde::Serialize;
 
@@ -8,10 +8,10 @@ use crate::host::evaluate::ModelSummary;
 use crate::math::Log2;
 use crate::model::Section;
 
-/// From this mean probability of the best class on, a layer is called confident.
+/// The mean probability of the best class from which on a layer is called confident.
 const CONFIDENT: f32 = 0.7;
 
-/// What a model file is.
+/// A description of a model file.
 ///
 /// ```
 /// use zhat::host::report::describe::Description;
@@ -23,29 +23,29 @@ const CONFIDENT: f32 = 0.7;
 pub struct Description {
     /// Sizes and budget.
     pub model: ModelSummary,
-    /// What each section takes.
+    /// The size of each section.
     pub sections: Vec<SectionSize>,
     /// The shape of the tree, if there is one.
     pub tree: Option<TreeShape>,
-    /// Lengths of the rows.
+    /// The norms of the rows.
     pub norms: Range,
-    /// Biases, in nats; classes that are masked are left out.
+    /// The biases in nats, without those of masked classes.
     pub biases: Range,
-    /// From one bias to the next larger one, in nats: they are rounded to sixteen bits.
+    /// The difference between one bias and the next larger one, in nats: biases are rounded to sixteen bits.
     pub bias_step: f32,
-    /// How int8 activations are to be read, if the layer takes such.
+    /// The scale of int8 activations, if the layer takes them.
     pub input: Option<InputFigures>,
-    /// "flat" or "confident", where queries told.
+    /// "flat" or "confident", if queries were measured.
     pub layer: Option<&'static str>,
-    /// What was measured when the file was built.
+    /// The figures that were measured when the file was built.
     pub measured: Option<MeasuredFigures>,
-    /// What intervals and thresholds were measured, if there were queries enough.
+    /// The figures behind intervals and thresholds, if there were enough queries.
     pub trust: Option<TrustFigures>,
-    /// What a device needs.
+    /// The needs of a device.
     pub needs: Needs,
-    /// Whether the classes have names.
+    /// True if the classes have names.
     pub names: bool,
-    /// What is wrong with it, in sentences; see [`warnings`].
+    /// Problems of the model, in sentences; see [`warnings`].
     pub warnings: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct SectionSize {
     pub name: &'static str,
     /// Its length.
     pub bytes: usize,
-    /// What it is there for.
+    /// Its purpose.
     pub purpose: &'static str,
 }
 
@@ -80,23 +80,23 @@ pub struct SectionSize {
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct TreeShape {
-    /// Nodes in all.
+    /// The number of nodes.
     pub nodes: usize,
-    /// Nodes that no other is above.
+    /// The number of nodes without a parent.
     pub top: usize,
-    /// Nodes without children.
+    /// The number of nodes without children.
     pub leaves: usize,
-    /// Nodes on the longest way down.
+    /// The number of nodes on the longest path down.
     pub depth: usize,
-    /// Most children of a node.
+    /// The most children of a node.
     pub branching: usize,
-    /// Mean rows of a leaf.
+    /// The mean number of rows of a leaf.
     pub leaf_rows_mean: f32,
-    /// Most rows of a leaf.
+    /// The most rows of a leaf.
     pub leaf_rows_max: usize,
 }
 
-/// Least, mean and largest.
+/// The smallest, mean and largest of some values.
 ///
 /// ```
 /// let description = zhat::host::report::describe::Description::of(&zhat::host::input::read_model("models/next_word.zhat")?.model());
@@ -105,15 +105,15 @@ pub struct TreeShape {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Range {
-    /// The least.
+    /// The smallest value.
     pub min: f32,
     /// The mean.
     pub mean: f32,
-    /// The largest.
+    /// The largest value.
     pub max: f32,
 }
 
-/// See [`InputScale`](crate::model::InputScale).
+/// The scale of int8 activations, see [`InputScale`](crate::model::InputScale).
 ///
 /// ```
 /// let description = zhat::host::report::describe::Description::of(&zhat::host::input::read_model("models/import/int8_head.zhat")?.model());
@@ -122,13 +122,13 @@ pub struct Range {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct InputFigures {
-    /// What an activation, less the zero point, is multiplied with.
+    /// The factor of an activation less the zero point.
     pub scale: f32,
     /// The activation that stands for zero.
     pub zero_point: i8,
 }
 
-/// What was measured on queries held out.
+/// Figures measured on held-out queries.
 ///
 /// ```
 /// let description = zhat::host::report::describe::Description::of(&zhat::host::input::read_model("models/next_word.zhat")?.model());
@@ -137,9 +137,9 @@ pub struct InputFigures {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MeasuredFigures {
-    /// How many.
+    /// The number of queries.
     pub queries: u32,
-    /// Mean |Ẑ−Z|/Z.
+    /// The mean error of Z, |Ẑ−Z|/Z.
     pub err_mean: f32,
     /// Recall of the best class.
     pub recall_at_1: f32,
@@ -155,7 +155,7 @@ pub struct MeasuredFigures {
     pub score_spread: f32,
 }
 
-/// What is known of the answers: see [`Trust`](crate::model::Trust).
+/// The figures behind intervals and thresholds, see [`Trust`](crate::model::Trust).
 ///
 /// ```
 /// let description = zhat::host::report::describe::Description::of(&zhat::host::input::read_model("models/next_word.zhat")?.model());
@@ -164,21 +164,21 @@ pub struct MeasuredFigures {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TrustFigures {
-    /// How many queries the intervals were measured on.
+    /// The number of queries that the intervals were measured on.
     pub queries: u32,
     /// The margins of the first class and of the others, in units of the error.
     pub margins: [f32; 2],
-    /// The same where all rows are scored.
+    /// The margins of answers for which all rows are scored.
     pub exact_margins: [f32; 2],
     /// The norms of familiar queries.
     pub norms: [f32; 2],
-    /// Above this energy a query is taken for none of the classes.
+    /// The energy above which a query is rejected as none of the classes.
     pub reject_energy: f32,
-    /// The share of calibration queries that are.
+    /// The share of calibration queries that are rejected.
     pub reject_rate: f32,
 }
 
-/// What a device needs.
+/// The needs of a device.
 ///
 /// ```
 /// let description = zhat::host::report::describe::Description::of(&zhat::host::input::read_model("models/next_word.zhat")?.model());
@@ -187,19 +187,19 @@ pub struct TrustFigures {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Needs {
-    /// Flash for the file.
+    /// The flash for the file, in bytes.
     pub flash: usize,
-    /// RAM for a query.
+    /// The RAM for a query, in bytes.
     pub ram: usize,
-    /// Words of scratch memory that are enough for any query within the budget.
+    /// The words of scratch memory that are enough for any query within the budget.
     pub scratch_words: usize,
-    /// Those of them that are for the nodes of a search.
+    /// The part of these words that is for the nodes of a search.
     pub frontier: usize,
     /// Estimated Cortex-M4 instructions of a mean query; see [`cost`].
     pub instructions_mean: Option<u64>,
-    /// The same at the cap: the worst case.
+    /// Estimated instructions of a query that reaches the cap: the worst case.
     pub instructions_max: u64,
-    /// The same for scoring all rows.
+    /// Estimated instructions for scoring all rows.
     pub instructions_exact: u64,
 }
 
@@ -258,7 +258,7 @@ impl Description {
     }
 }
 
-/// What each section takes, in the order of the file.
+/// Lists the sections with their sizes, in the order of the file.
 ///
 /// ```
 /// let sections = zhat::host::report::describe::sections(&zhat::doc_example().model());
@@ -284,7 +284,7 @@ fn tree_shape(model: &Model<'_>) -> Option<TreeShape> {
             most_rows = most_rows.max(span.rows);
         }
         branching = branching.max(span.children);
-        // Children lie after their parents.
+        // Children come after their parents.
         for child in span.first_child..span.first_child + span.children {
             depths[child] = depths[node] + 1;
         }

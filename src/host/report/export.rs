@@ -2,7 +2,7 @@
 
 use crate::{Budget, Model};
 
-/// The text of a `model.rs` that includes the file `model.zhat` beside it.
+/// Returns the text of a `model.rs` that includes the file `model.zhat` beside it.
 ///
 /// ```
 /// let text = zhat::host::report::export::rust_module(&zhat::doc_example().model(), "model.zhat");

@@ -1,4 +1,4 @@
-//! Describes a finished model: in words and numbers, in pictures, by what it costs on a device, and as source code.
+//! Describes a finished model: in words and numbers, in pictures, by its cost on a device, and as source code.
 
 pub mod cost;
 pub mod describe;

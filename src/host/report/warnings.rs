@@ -1,24 +1,24 @@
-//! What a user should know before a model is trusted: one list for what builds, describes and measures it.
+//! Warnings about a model: one list for the commands that build, describe and measure it.
 //!
-//! A warning is a sentence. There is none for a model that is fit for use, and nothing here is an error: a model that is
-//! off by half may still be what someone wants.
+//! A warning is a sentence. A model that is fit for use has none. No warning is an error: a model whose probabilities
+//! are off by half may still be good enough for some purpose.
 
 use crate::Model;
 use crate::host::evaluate::Report;
 use crate::host::{Matrix, linear};
 
-/// Probabilities that are off by more than this are not usable as such.
+/// The largest mean error of Z at which probabilities are usable.
 const MOST_ERROR: f32 = 0.2;
-/// A classifier that misses the best class more often is another classifier.
+/// The smallest recall at which the classifier still gives the layer's answers.
 const LEAST_RECALL: f32 = 0.9;
-/// Below this, an interval of 95 % is not one.
+/// The smallest coverage at which an interval deserves to be called one of 95 %.
 const LEAST_COVERAGE: f32 = 0.9;
-/// Figures of fewer queries are rough.
+/// The number of queries below which figures are rough.
 const FEW_MEASURED: usize = 30;
-/// Queries that are longer or shorter by this factor are others.
+/// The factor between the norms of two sets of queries at which they count as different.
 const OTHER_SCALE: f32 = 1.5;
 
-/// What a model file says of itself.
+/// Returns the warnings about a model file.
 pub fn of_model(model: &Model<'_>) -> Vec<String> {
     let mut warnings = Vec::from_iter(of_shape(model));
     warnings.extend(model.left_out().map(|left_out| {
@@ -42,14 +42,14 @@ pub fn of_model(model: &Model<'_>) -> Vec<String> {
     warnings
 }
 
-/// That rows and columns may have been taken for each other, unless it is known how the weights were stored.
+/// Warns if rows and columns may have been confused. Call it unless it is known how the weights were stored.
 pub fn of_shape(model: &Model<'_>) -> Option<String> {
     let (classes, dim) = (model.classes(), model.dim());
     let text = format!("{classes} classes of {dim} dimensions: weights that are stored d×N are read with --transpose");
     (classes < dim).then_some(text)
 }
 
-/// What an evaluation says of the default classifier.
+/// Returns the warnings about the default classifier in an evaluation.
 pub fn of_report(report: &Report) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(found) = report.of("moments") {
@@ -64,7 +64,7 @@ pub fn of_report(report: &Report) -> Vec<String> {
     warnings
 }
 
-/// What queries that are given as `what` can't show.
+/// Returns the warnings about queries that cannot show anything; `what` names them.
 pub fn of_queries(what: &str, queries: &Matrix) -> Vec<String> {
     let mut rows = queries.iter();
     let first = rows.next().unwrap_or(&[]);
@@ -78,7 +78,7 @@ pub fn of_queries(what: &str, queries: &Matrix) -> Vec<String> {
     }
 }
 
-/// Whether queries have about the length of those that they are compared with.
+/// Warns if the queries' norms differ much from those of the reference, which `others` names.
 pub fn of_scale(what: &str, queries: &Matrix, others: &str, reference: &Matrix) -> Vec<String> {
     let ratio = mean_norm(queries) / mean_norm(reference);
     if !ratio.is_finite() || (1.0 / OTHER_SCALE..=OTHER_SCALE).contains(&ratio) {
@@ -92,7 +92,7 @@ fn mean_norm(queries: &Matrix) -> f32 {
     queries.iter().map(norm).sum::<f32>() / queries.rows().max(1) as f32
 }
 
-/// What was measured.
+/// Measured figures.
 struct Figures {
     queries: usize,
     error: f32,
@@ -124,7 +124,7 @@ impl Figures {
     }
 }
 
-/// A share in per cent.
+/// Formats a share in per cent.
 fn percent(share: f32) -> String {
     let percent = share * 100.0;
     if percent >= 1e4 { format!("{percent:.0e} %") } else { format!("{percent:.1} %") }

@@ -1,6 +1,6 @@
-//! The plots of lines: error against work, cumulative probability, reliability, growth.
+//! Plots of lines: error against work, cumulative probability, reliability, growth.
 //!
-//! Error against work has both in logarithms: every estimator a line, the Pareto front marked.
+//! Error against work has logarithmic axes, a line for each estimator, and marks on the Pareto front.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use super::parts::{Axis, Entry, Mark, beside, colours, count, percent};
 use super::{FONT, Figure, LEFT, PlotError, THIN, save, text, titled};
 use crate::host::evaluate::pareto;
 
-/// What is below this is drawn at it: zero has no logarithm.
+/// The smallest value drawn; smaller ones are drawn at it, since zero has no logarithm.
 const LEAST: f32 = 1e-6;
-/// What is above this is drawn at it: some estimates are off by a factor of millions.
+/// The largest value drawn; larger ones are drawn at it, since some estimates are off by a factor of millions.
 const MOST: f32 = 100.0;
 const FRONT: RGBColor = RGBColor(30, 30, 30);
 
@@ -33,7 +33,7 @@ pub struct Line {
     pub points: Vec<(f32, f32)>,
 }
 
-/// Draws the lines to a file; `about` says of what they are.
+/// Draws the lines to a file. `about` is the subtitle.
 ///
 /// ```
 /// use zhat::host::report::plots::{Line, error_against_work};
@@ -64,7 +64,7 @@ pub fn error_against_work(path: &Path, about: &str, lines: &[Line]) -> Result<()
 struct ErrorPlot<'a> {
     about: &'a str,
     lines: Vec<Line>,
-    /// Whether an error is drawn at the limit that it is above or below.
+    /// True for a limit at which errors beyond it are drawn: the upper one, the lower one.
     is_cut: [bool; 2],
 }
 
@@ -104,7 +104,7 @@ impl Figure for ErrorPlot<'_> {
             .light_line_style(THIN)
             .draw()
             .map_err(text)?;
-        // The first lie on top: the defaults come before their variants.
+        // The first lines are drawn last, on top: the defaults come before their variants.
         for (line, colour) in self.lines.iter().zip(&colours).rev() {
             chart.draw_series(LineSeries::new(line.points.clone(), colour.stroke_width(2))).map_err(text)?;
             let dots = line.points.iter().map(|&point| Circle::new(point, 4, colour.filled()));
@@ -116,9 +116,9 @@ impl Figure for ErrorPlot<'_> {
     }
 }
 
-// Cumulative: the share of the probability that the best classes hold, for each query: the paper's Figure 1.
+// Cumulative: the share of the probability that the best classes hold, for each query, as in the paper's Figure 1.
 
-/// Draws the share of p that the best 1, 2, 3, … classes hold, a line for each query; `about` says of what.
+/// Draws the share of p that the best 1, 2, 3, … classes hold, a line for each query. `about` is the subtitle.
 ///
 /// ```
 /// use zhat::host::report::plots::{cumulative, cumulative_shares};
@@ -193,7 +193,7 @@ impl Figure for CumulativePlot<'_> {
     }
 }
 
-/// Ranks that are a few pixels apart on a logarithmic axis: all of the first, few of the last.
+/// Picks ranks that are a few pixels apart on a logarithmic axis: all of the first, few of the last.
 fn thinned(count: usize) -> Vec<usize> {
     let mut ranks = Vec::new();
     let mut rank = 1;
@@ -215,7 +215,7 @@ const SIZES: RGBColor = RGBColor(70, 70, 70);
 /// A curve: its name, and (confidence, accuracy, share of the queries) for each bin.
 type Curve<'a> = (&'a str, Vec<(f32, f32, f32)>);
 
-/// Draws the curves; a point is the larger the more queries it stands for. `about` says of what they are.
+/// Draws the curves; a point is larger the more queries it stands for. `about` is the subtitle.
 ///
 /// ```
 /// use zhat::host::report::plots::reliability;
@@ -231,7 +231,7 @@ pub fn reliability(path: &Path, about: &str, curves: &[Curve<'_>]) -> Result<(),
     save(path, &ReliabilityPlot { about, curves })
 }
 
-/// The radius of a point that stands for this share of the queries.
+/// Returns the radius of a point that stands for this share of the queries.
 fn radius(share: f32) -> i32 {
     2 + (share.sqrt() * 14.0) as i32
 }
@@ -294,7 +294,7 @@ const LINEAR: RGBColor = RGBColor(150, 150, 150);
 /// A name, and (N, work) for each N.
 type Work = (String, Vec<(f32, f32)>);
 
-/// Draws the lines to a file; `about` says of what they are.
+/// Draws the lines to a file. `about` is the subtitle.
 ///
 /// ```
 /// use zhat::host::report::plots::growth;

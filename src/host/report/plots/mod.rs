@@ -1,9 +1,9 @@
-//! Plots as SVG and PNG: error against work, the cumulative distribution of p, reliability, growth.
+//! Plots in SVG and PNG: error against work, the cumulative distribution of p, reliability, growth.
 //!
 //! Feature `cli`.
 //!
-//! The legend stands beside the plot, not in it, so that it never covers a point. An estimator has the same colour in
-//! every plot. The font comes with the program.
+//! The legend is beside the plot, so that it never covers a point. An estimator has the same colour in every plot. The
+//! font is part of the program.
 
 mod curves;
 mod parts;
@@ -28,12 +28,12 @@ use crate::host::input::write_atomically;
 
 const SIZE: (u32, u32) = (1040, 640);
 const FONT: &str = "sans-serif";
-/// Where the axis begins: room for its labels.
+/// The x coordinate of the axis, which leaves room for its labels.
 const LEFT: i32 = 100;
 /// The thin lines of a mesh.
 const THIN: RGBColor = RGBColor(240, 240, 240);
 
-/// Says why there is no plot.
+/// Says why a plot could not be drawn.
 ///
 /// ```
 /// let error = zhat::host::report::plots::cumulative("a.pdf".as_ref(), "", &[]).unwrap_err();
@@ -53,14 +53,14 @@ impl fmt::Display for PlotError {
 
 impl core::error::Error for PlotError {}
 
-/// Checks that the name is one of a plot.
+/// Checks that the file name has the extension of a plot.
 ///
 /// ```
 /// assert!(zhat::host::report::plots::expect_format("a.pdf".as_ref()).is_err());
 /// ```
 ///
 /// # Errors
-/// The names that can be drawn to.
+/// A text with the supported extensions.
 pub fn expect_format(path: &Path) -> Result<(), String> {
     match extension(path).as_str() {
         "svg" | "png" => Ok(()),
@@ -72,7 +72,7 @@ fn extension(path: &Path) -> String {
     path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// Something that can be drawn on either kind of canvas.
+/// A plot that can be drawn on either kind of canvas.
 trait Figure {
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), String>;
 }
@@ -89,7 +89,7 @@ fn save(path: &Path, figure: &impl Figure) -> Result<(), PlotError> {
 fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // The file is part of the program: it is a font.
+        // Registering cannot fail: the font is part of the program and valid.
         let _ = register_font(FONT, FontStyle::Normal, dejavu::sans::regular());
     });
 }
@@ -101,7 +101,7 @@ fn svg(figure: &impl Figure) -> Result<Vec<u8>, String> {
 }
 
 fn png(figure: &impl Figure) -> Result<Vec<u8>, String> {
-    // The backend encodes to a file only.
+    // The backend can only encode to a file.
     let file = tempfile::Builder::new().suffix(".png").tempfile().map_err(|error| error.to_string())?;
     finish(figure, BitMapBackend::new(file.path(), SIZE).into_drawing_area())?;
     std::fs::read(file.path()).map_err(|error| error.to_string())
@@ -113,13 +113,13 @@ fn finish<B: DrawingBackend>(figure: &impl Figure, area: DrawingArea<B, Shift>) 
     area.present().map_err(text)
 }
 
-/// Writes what the figure shows, and of what; what is left for the rest.
+/// Writes the title and the subtitle of a figure, and returns the remaining area.
 fn titled<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     title: &str,
     about: &str,
 ) -> Result<DrawingArea<B, Shift>, String> {
-    /// Characters that are sure to fit.
+    /// The number of characters that are sure to fit.
     const FIT: usize = 110;
     let (above, below) = area.split_vertically(66);
     let cut = about.char_indices().nth(FIT).map(|(at, _)| format!("{}…", &about[..at]));

@@ -1,4 +1,4 @@
-//! What the plots are made of: axes, colours, a legend beside the plot.
+//! The parts of plots: axes, colours, and a legend beside the plot.
 
 use plotters::coord::Shift;
 use plotters::prelude::{Circle, DrawingArea, DrawingBackend, IntoTextStyle, PathElement, RGBColor, Text};
@@ -7,12 +7,12 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{FONT, SIZE, text};
 
-/// Decades up to which every digit is shown, up to which those three, and up to which each decade.
+/// The decades up to which an axis shows every digit, up to which 1, 2 and 5, and up to which each decade.
 const ONE: f32 = 0.9;
 const FEW: f32 = 2.5;
 const MANY: f32 = 9.0;
 
-/// A logarithmic axis: where it begins and ends, and its ticks and the thin lines between them.
+/// A logarithmic axis: its ends, its ticks, and the thin lines between them.
 pub struct Axis {
     pub low: f32,
     pub high: f32,
@@ -21,7 +21,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// From `low` to `high`, with the ticks between them.
+    /// Makes an axis from `low` to `high`, with the ticks between them.
     pub fn between(low: f32, high: f32) -> Self {
         let mut axis = Self::holding([low, high].into_iter());
         let inside = |value: &f32| (low..=high).contains(value);
@@ -30,7 +30,7 @@ impl Axis {
         Self { low, high, ..axis }
     }
 
-    /// An axis that holds these values, which are above zero.
+    /// Makes an axis that holds these values, which are above zero.
     pub fn holding(values: impl Iterator<Item = f32> + Clone) -> Self {
         let least = values.clone().fold(f32::INFINITY, f32::min).clamp(1e-30, 1e30);
         let most = values.fold(least, f32::max).min(1e30);
@@ -58,7 +58,7 @@ impl Axis {
     }
 }
 
-/// A count with its thousands apart.
+/// Formats a count with spaces between the thousands.
 pub fn count(value: &f32) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
@@ -71,7 +71,7 @@ pub fn count(value: &f32) -> String {
     text
 }
 
-/// A share as a tick says it.
+/// Formats a share in per cent for a tick.
 pub fn percent(share: &f32) -> String {
     let percent = share * 100.0;
     if percent == 0.0 {
@@ -81,9 +81,9 @@ pub fn percent(share: &f32) -> String {
     if digits == 0 { format!("{} %", count(&percent)) } else { format!("{percent:.digits$} %") }
 }
 
-// Colours of lines: an estimator always has its own, others take what is left.
+// Colours of lines: each estimator has its own, other lines get the remaining ones.
 
-/// Estimators and their colours, most of them told apart by the colour-blind too (Okabe and Ito).
+/// Estimators and their colours, most of which the colour-blind can tell apart too (Okabe and Ito).
 const ESTIMATORS: [(&str, RGBColor); 9] = [
     ("exact", RGBColor(0, 0, 0)),
     ("moments", RGBColor(0, 114, 178)),
@@ -95,7 +95,7 @@ const ESTIMATORS: [(&str, RGBColor); 9] = [
     ("fmbe", RGBColor(0, 158, 115)),
     ("self-normalised", RGBColor(120, 94, 240)),
 ];
-/// For lines that are no estimator's.
+/// The colours for lines that are not an estimator's.
 const OTHERS: [RGBColor; 7] = [
     RGBColor(128, 64, 48),
     RGBColor(160, 160, 0),
@@ -106,11 +106,11 @@ const OTHERS: [RGBColor; 7] = [
     RGBColor(240, 170, 170),
 ];
 
-/// A colour for each name; none twice before all are used.
+/// Picks a colour for each name, without repeating one before all are used.
 pub fn colours<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Vec<RGBColor> {
     let own = |name: &str| ESTIMATORS.iter().find(|(other, _)| *other == name).map(|(_, colour)| *colour);
     let taken: Vec<RGBColor> = names.clone().filter_map(own).collect();
-    // Without estimators the lines have the colours that are told apart best.
+    // Without estimators the lines get the most distinct colours.
     let free = OTHERS.into_iter().chain(ESTIMATORS.into_iter().map(|(_, colour)| colour));
     let mut free: Vec<RGBColor> = free.filter(|colour| !taken.contains(colour)).collect();
     if taken.is_empty() {
@@ -124,11 +124,11 @@ pub fn colours<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Vec<RGBColor
 
 const WIDTH: u32 = 250;
 const LINE: i32 = 26;
-/// Where marks are centred and text begins.
+/// The x coordinates of the centres of marks and of the start of text.
 const MARK: i32 = 17;
 const TEXT: i32 = 42;
 
-/// What stands before a name.
+/// The mark before a name.
 pub enum Mark {
     /// A line.
     Line,
@@ -138,7 +138,7 @@ pub enum Mark {
     Dot(i32),
     /// A ring.
     Ring,
-    /// Nothing: a remark.
+    /// Nothing: the entry is a remark.
     None,
 }
 
@@ -155,7 +155,7 @@ impl Entry {
     }
 }
 
-/// Draws the entries on the right; what is left for the plot.
+/// Draws the entries on the right, and returns the remaining area for the plot.
 pub fn beside<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     entries: &[Entry],

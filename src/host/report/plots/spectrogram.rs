@@ -1,4 +1,4 @@
-//! Sound over time and frequency, with the words that were heard above it and the best class's p below.
+//! Sound over time and frequency, with the recognised words above it and the best class's p below.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use plotters::style::Color;
 use super::{FONT, Figure, LEFT, PlotError, THIN, save, text, titled};
 use crate::keywords::{BANDS, HOP, SAMPLE_RATE};
 
-/// Columns that are drawn at most: longer sounds have several frames in each.
+/// The most columns that are drawn; longer sounds have several frames in each.
 const COLUMNS: usize = 800;
-/// Shades, and the nepers from the lightest to the darkest.
+/// The number of shades, and the nepers from the lightest to the darkest.
 const SHADES: i32 = 24;
 const RANGE: f32 = 12.0;
 const WORD: RGBColor = RGBColor(200, 40, 30);
 const LINE: RGBColor = RGBColor(30, 90, 170);
-/// Decisions that are further apart belong to different words, in seconds.
+/// The gap in seconds from which on decisions belong to different words.
 const SAME_WORD: f32 = 0.15;
 
 /// A word with its beginning and its end, in seconds, for [`spectrogram`].
@@ -30,11 +30,12 @@ pub struct Spoken {
     pub begin: f32,
     /// The second of its end.
     pub end: f32,
-    /// What is written over it.
+    /// The text above it.
     pub text: String,
 }
 
-/// Draws log-mel frames to a file, with (second, p) of each decision and the words; `about` says of what they are.
+/// Draws log-mel frames to a file, with the time in seconds and p of each decision, and the words. `about` is the
+/// subtitle.
 ///
 /// ```
 /// use zhat::host::report::plots::{Spoken, spectrogram};
@@ -64,7 +65,7 @@ struct Plot<'a> {
     words: &'a [Spoken],
 }
 
-/// The same shade from one time to another.
+/// A stretch of time in which a band has the same shade.
 struct Run {
     band: usize,
     from: f32,
@@ -112,7 +113,7 @@ impl Plot<'_> {
             Rectangle::new(corners, RGBColor(grey, grey, 255 - (255 - grey) / 2).filled())
         });
         chart.draw_series(runs).map_err(text)?;
-        // Names in two rows: words follow each other closely.
+        // Names alternate between two lines, since words follow each other closely.
         for (i, word) in self.words.iter().enumerate() {
             let top = BANDS as f32 + 0.5;
             let bar = Rectangle::new([(word.begin, top), (word.end, top + 0.8)], WORD.filled());
@@ -148,7 +149,8 @@ impl Plot<'_> {
         Ok(())
     }
 
-    /// The shades of all bands. Those that last are one rectangle: a file has thousands, not hundreds of thousands.
+    /// Computes the shades of all bands. Equal shades in a row become one rectangle: a file then has thousands, not
+    /// hundreds of thousands.
     fn runs(&self, seconds: f32) -> Vec<Run> {
         let each = self.frames.len().div_ceil(COLUMNS);
         let columns: Vec<[f32; BANDS]> = self
