@@ -1,4 +1,4 @@
-//! Pages to read: how it works, how to use it, and what was measured.
+//! Pages to read: how zhat works, how to use it, and what was measured.
 //!
 //! | page | what is there |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | [`glossary`] | the terms, one meaning each |
 //! | [`paper`] | the tables of "Sublinear Partition Estimation", with our estimators in them |
 
-/// From the problem to the arithmetic.
+/// Derives the method, from the problem to the arithmetic.
 ///
 #[doc = include_str!("search.svg")]
 ///
