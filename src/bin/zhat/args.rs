@@ -1,9 +1,9 @@
-//! Shares, sizes and lists as people write them.
+//! Parses shares, sizes and lists as people write them.
 
 use zhat::host::evaluate::Method;
 use zhat::model::Bits;
 
-/// `4%` or `0.04`: above 0, at most 1.
+/// Parses a share, `4%` or `0.04`: above 0, at most 1.
 pub fn share(text: &str) -> Result<f32, String> {
     let share = positive(text)?;
     if share <= 1.0 {
@@ -15,7 +15,7 @@ pub fn share(text: &str) -> Result<f32, String> {
     })
 }
 
-/// An error may be above 100 %.
+/// Parses a share that may be above 100 %, such as an error.
 pub fn positive(text: &str) -> Result<f32, String> {
     let (number, unit) = match text.strip_suffix('%') {
         Some(number) => (number, 100.0),
@@ -27,7 +27,7 @@ pub fn positive(text: &str) -> Result<f32, String> {
     if share.is_finite() && share > 0.0 { Ok(share) } else { Err(format!("{text} is not above zero")) }
 }
 
-/// What a step of an activation is worth.
+/// Parses the value of an activation's step.
 pub fn scale(text: &str) -> Result<f32, String> {
     match text.trim().parse::<f32>() {
         Ok(scale) if scale.is_finite() && scale > 0.0 => Ok(scale),
@@ -36,7 +36,7 @@ pub fn scale(text: &str) -> Result<f32, String> {
     }
 }
 
-/// `1MiB`, `512K`, `1.5M`, `100kB` or a number of bytes.
+/// Parses a size: `1MiB`, `512K`, `1.5M`, `100kB` or a number of bytes.
 pub fn size(text: &str) -> Result<usize, String> {
     const UNITS: [(&str, f64); 10] = [
         ("KiB", 1024.0),
@@ -58,32 +58,32 @@ pub fn size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// `50k`, `1.5M` or a plain number.
+/// Parses a number of instructions: `50k`, `1.5M` or a plain number.
 pub fn instructions(text: &str) -> Result<u64, String> {
     let wrong = || format!("\"{text}\" is no number of instructions: 50k, 1.5M or 50000, for example");
     quantity(text, &[("k", 1e3), ("M", 1e6), ("", 1.0)]).map(|number| number as u64).ok_or_else(wrong)
 }
 
-/// `1ms`, `800us` or `0.5s`: seconds.
+/// Parses a duration, `1ms`, `800us` or `0.5s`, in seconds.
 pub fn duration(text: &str) -> Result<f64, String> {
     let wrong = || format!("\"{text}\" is no time: 1ms, 800us or 0.5s, for example");
     quantity(text, &[("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("s", 1.0)]).ok_or_else(wrong)
 }
 
-/// `64MHz`, `48000kHz` or `64000000Hz`: a second's cycles.
+/// Parses a clock, `64MHz`, `48000kHz` or `64000000Hz`, in cycles a second.
 pub fn frequency(text: &str) -> Result<f64, String> {
     let wrong = || format!("\"{text}\" is no clock: 64MHz, for example");
     quantity(text, &[("MHz", 1e6), ("kHz", 1e3), ("GHz", 1e9), ("Hz", 1.0)]).ok_or_else(wrong)
 }
 
-/// A number above zero with one of these units.
+/// Parses a number above zero with one of these units.
 fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))?;
     let value = number.trim().parse::<f64>().ok()? * factor;
     (value.is_finite() && value > 0.0).then_some(value)
 }
 
-/// Bits of a weight.
+/// Parses the bits of a weight.
 pub fn bits(text: &str) -> Result<Bits, String> {
     match text {
         "8" => Ok(Bits::Eight),
@@ -92,7 +92,7 @@ pub fn bits(text: &str) -> Result<Bits, String> {
     }
 }
 
-/// `all`, or names with commas between them.
+/// Parses `all`, or names separated by commas.
 pub fn methods(text: &str) -> Result<Vec<Method>, String> {
     match text {
         "all" => Ok(Method::ALL.to_vec()),

@@ -13,10 +13,10 @@ use super::demo_keywords::Keywords;
 use super::output::{Table, percent, print};
 use super::{Failure, Outcome, eval};
 
-/// Show what it is all about: next words, exact and estimated side by side
+/// Show next words with exact and estimated probabilities, side by side
 ///
-/// The model is the one that ships with zhat: a language model of 8 192 words in 64 dimensions, trained on the State of
-/// the Union addresses. It predicts the word after each of a few beginnings, then after all sample contexts, with every
+/// The model ships with zhat: a language model of 8 192 words in 64 dimensions, trained on the State of the Union
+/// addresses. The demo predicts the word after each of a few beginnings, then after all sample contexts, with every
 /// class scored and with a few per cent of them.
 #[derive(Args)]
 #[command(
@@ -27,7 +27,8 @@ use super::{Failure, Outcome, eval};
   zhat demo keywords"
 )]
 pub struct Demo {
-    /// Words to continue, instead of the sample contexts: as in the speeches, in lower case, punctuation apart
+    /// Words to continue, instead of the sample contexts: as in the speeches, in lower case, with spaces around
+    /// punctuation
     words: Vec<String>,
     #[command(subcommand)]
     other: Option<Other>,
@@ -41,16 +42,16 @@ enum Other {
 static MODEL: &[u8] = include_model!("../../../models/next_word.zhat");
 static CONTEXT: &[u8] = include_model!("../../../models/next_word.context");
 static PROMPTS: &str = include_str!("../../../models/prompts.txt");
-/// The last word of a line is the one that really came next.
+/// The last word of a line is the true next word.
 static SAMPLES: &str = include_str!("../../../models/next_word.txt");
 
-/// Words of a context, dimension, and length of the context's sums, as they were trained.
+/// The words of a context, the dimension, and the length of the context's sums, as the model was trained.
 const POSITIONS: usize = 9;
 const DIM: usize = 64;
 const WIDTH: usize = 128;
-/// Words that are shown.
+/// The number of words shown.
 const TOP: usize = 5;
-/// After a word of Exact that the estimate did not find.
+/// The mark on an exact answer that the estimate did not find.
 const MISSED: &str = " *";
 
 impl Demo {
@@ -71,7 +72,7 @@ impl Demo {
     }
 }
 
-/// The best next words after each beginning, by Exact and within the stored budget.
+/// Formats the best next words after each beginning, exact and within the stored budget.
 fn side_by_side(model: &Model<'_>, context: &Context<'_>, beginnings: &[String]) -> Outcome<String> {
     let queries = queries(model, context, beginnings.iter().map(String::as_str))?;
     let exact = exact_predictions::<TOP>(model, &queries)?;
@@ -97,7 +98,7 @@ fn side_by_side(model: &Model<'_>, context: &Context<'_>, beginnings: &[String])
     Ok(text)
 }
 
-/// How often a word is missed, as the tables mark it.
+/// Formats how often a word is missed, to explain the mark in the tables.
 fn misses(report: &Report) -> String {
     let found = report.of("moments").and_then(|found| Some((found.recall_at_1?, found.recall_at_k?, found.k)));
     let Some((best, listed, k)) = found else { return String::new() };
@@ -110,7 +111,7 @@ fn misses(report: &Report) -> String {
     )
 }
 
-/// All sample contexts, with the words that really followed.
+/// Evaluates all sample contexts, with the true next words as labels.
 fn samples(model: &Model<'_>, context: &Context<'_>, methods: &[Method]) -> Outcome<Report> {
     let (before, next): (Vec<&str>, Vec<&str>) = SAMPLES.lines().filter_map(|line| line.rsplit_once(' ')).unzip();
     let queries = queries(model, context, before.into_iter())?;
@@ -122,7 +123,7 @@ fn samples(model: &Model<'_>, context: &Context<'_>, methods: &[Method]) -> Outc
     Ok(Evaluation::run(model, None, &queries, &options)?.report)
 }
 
-/// What the estimate costs in perplexity.
+/// Formats the perplexity with and without the estimate.
 fn perplexities(report: &Report) -> String {
     let perplexity = |method: &str| report.of(method).and_then(|found| found.log_loss).map(f32::exp);
     match (perplexity("exact"), perplexity("moments")) {

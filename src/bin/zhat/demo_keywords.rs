@@ -15,21 +15,21 @@ use zhat::keywords::{BANDS, Encoder, Features, HOP, SAMPLE_RATE, Spotter};
 use super::output::{Table, count, expect_plot, percent, print, print_json};
 use super::{Failure, Outcome};
 
-/// Hear words: the keyword spotter of the device, on a WAV file or on the clips that ship with zhat
+/// Recognise words: the keyword spotter of the device, on a WAV file or on the clips that ship with zhat
 ///
-/// It is the code of `examples/keywords`, block by block as a microphone gives samples. Files of other rates than 16 kHz
-/// are resampled, several channels are mixed.
+/// Runs the code of `examples/keywords`, block by block as a microphone delivers samples. Files with other rates than
+/// 16 kHz are resampled, and several channels are mixed.
 #[derive(Args)]
 #[command(after_help = "Example:
   zhat demo keywords
   zhat demo keywords word.wav --plot word.svg")]
 pub struct Keywords {
-    /// WAV files, each heard by itself, instead of the clips
+    /// WAV files, each processed on its own, instead of the clips
     files: Vec<PathBuf>,
     /// Draw the spectrogram of the only file, with words and p over time
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// The p from which on a word is an event, instead of the stored one
+    /// The smallest p of an event, instead of the stored threshold
     #[arg(long, value_name = "P")]
     threshold: Option<f32>,
     /// Print JSON
@@ -40,11 +40,11 @@ pub struct Keywords {
 static MODEL: &[u8] = include_model!("../../../models/keywords/keywords.zhat");
 static ENCODER: &[u8] = include_model!("../../../models/keywords/encoder.bin");
 static CLIPS: &[u8] = include_model!("../../../models/keywords/clips.wav");
-/// What the clips are called.
+/// The name of the clips in reports.
 const CLIPS_NAME: &str = "the clips that ship";
-/// Bytes of their header.
+/// The bytes of their header.
 const WAV_HEADER: usize = 44;
-/// Words of memory for the search.
+/// The words of memory for the search.
 const SCRATCH_WORDS: usize = 1024;
 
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ struct Report {
     files: Vec<Heard>,
 }
 
-/// What was heard in a file.
+/// The words recognised in a file.
 #[derive(Serialize)]
 struct Heard {
     file: String,
@@ -64,7 +64,7 @@ struct Heard {
     certainties: Vec<(f32, f32)>,
 }
 
-/// An event, in seconds and words.
+/// An event, with times in seconds and the word as text.
 #[derive(Serialize)]
 struct Word {
     begin: f32,
@@ -109,7 +109,7 @@ fn clips() -> Vec<i16> {
     samples.iter().map(|&sample| i16::from_le_bytes(sample)).collect()
 }
 
-/// The frames of a spotter count 10 ms each.
+/// Converts a frame number of a spotter, 10 ms each, to seconds.
 fn seconds(frame: u32) -> f32 {
     frame as f32 * HOP as f32 / SAMPLE_RATE as f32
 }
@@ -186,18 +186,18 @@ fn draw(path: &Path, heard: &Heard, samples: &[i16]) -> Outcome {
     Ok(plots::spectrogram(path, &about, &frames, &heard.certainties, &words)?)
 }
 
-// WAV files as a microphone would have given them: 16 kHz, one channel, 16 bits.
+// WAV files, converted to a microphone's samples: 16 kHz, one channel, 16 bits.
 
-/// Rates that are taken, in Hz.
+/// The supported rates, in Hz.
 const RATES: std::ops::RangeInclusive<u32> = 4_000..=192_000;
-/// Zeros of the resampling filter on each side.
+/// The zeros of the resampling filter on each side.
 const ZEROS: f64 = 24.0;
-/// The part of the smaller band that is kept.
+/// The share of the narrower band that is kept.
 const BAND: f64 = 0.95;
-/// More than this is no file to try words on: an hour.
+/// The longest file, an hour.
 const MOST_SECONDS: u32 = 3_600;
 
-/// The samples of a file, mixed to one channel and brought to 16 kHz.
+/// Reads the samples of a file, mixed to one channel and resampled to 16 kHz.
 fn read_wav(path: &Path) -> Outcome<Vec<i16>> {
     let fail = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
     let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;
@@ -237,13 +237,13 @@ fn samples(file: impl std::io::Read) -> Result<Vec<i16>, String> {
     Ok(sound.into_iter().map(|value| (value * 32_768.0).round().clamp(-32_768.0, 32_767.0) as i16).collect())
 }
 
-/// At 16 kHz, through a windowed sinc of linear phase.
+/// Resamples to 16 kHz, by a windowed sinc of linear phase.
 fn resampled(sound: Vec<f64>, rate: u32) -> Vec<f64> {
     if rate == SAMPLE_RATE {
         return sound;
     }
     let (from, to) = (f64::from(rate), f64::from(SAMPLE_RATE));
-    // Of the rate of the file: no frequency that one of the two rates lacks.
+    // As a share of the file's rate: no frequency that one of the two rates cannot represent.
     let cutoff = BAND * (to / from).min(1.0);
     let reach = ZEROS / cutoff;
     let filter = |x: f64| {

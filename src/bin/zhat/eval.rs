@@ -22,8 +22,8 @@ use super::{Failure, Outcome};
 
 /// Compare estimators with the exact answers
 ///
-/// Errors are |Ẑ−Z|/Z against the exact Z of the same quantised model; "float" columns are against the given float
-/// weights, at the model's temperature. Work is dot products as a share of all rows, nodes included.
+/// The error is |Ẑ−Z|/Z against the exact Z of the same quantised model; "float" columns compare with the given float
+/// weights, at the model's temperature. Work is the number of dot products as a share of all rows, nodes included.
 #[derive(Args)]
 #[command(after_help = "Example:
   zhat eval model.zhat --weights W.npy --bias b.npy --queries test.npy
@@ -119,7 +119,7 @@ impl Eval {
         print(&(text(&found.report) + &output::warnings(&warnings)))
     }
 
-    /// Which files are not those that the model was made from, and what would be.
+    /// Explains that the files are not those that the model was made from, and suggests an option.
     fn other_layer(&self, mismatch: Mismatch) -> Failure {
         let model = self.model.display();
         let weights = self.layer.path().display();
@@ -139,7 +139,7 @@ impl Eval {
     }
 }
 
-/// The report with its warnings.
+/// A report with its warnings.
 #[derive(Serialize)]
 struct Warned<'a> {
     #[serde(flatten)]
@@ -147,7 +147,7 @@ struct Warned<'a> {
     warnings: Vec<String>,
 }
 
-/// [`Evaluation::watched`], with its parts shown.
+/// Runs [`Evaluation::watched`] with a progress display.
 pub fn shown(
     model: &Model<'_>,
     layer: Option<FloatLayer<'_>>,
@@ -162,11 +162,12 @@ pub fn shown(
     found
 }
 
-/// The model with whatever the methods need: a table of about as many features as the budget has rows.
+/// Returns the model with everything that the methods need: for FMBE, a table of about as many features as the budget
+/// has rows.
 pub fn usable(file: ModelBuf, methods: &[Method]) -> Outcome<ModelBuf> {
-    /// Products that a table may take to compute.
+    /// The most products for computing a table.
     const MOST_PRODUCTS: usize = 20_000_000_000;
-    /// Features of a table at most.
+    /// The most features of a table.
     const MOST_FEATURES: usize = 1000;
     let model = file.model();
     if !methods.contains(&Method::Fmbe) || model.fmbe().is_some() {
@@ -177,7 +178,7 @@ pub fn usable(file: ModelBuf, methods: &[Method]) -> Outcome<ModelBuf> {
     Ok(with_fmbe(&file, FmbeKind::Maclaurin, features as u32, 1)?)
 }
 
-/// The report for people.
+/// Formats a report for people.
 pub fn text(report: &Report) -> String {
     let (model, data) = (&report.model, &report.data);
     let mut text = format!(

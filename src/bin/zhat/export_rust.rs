@@ -17,7 +17,7 @@ use super::{Failure, Outcome, inputs};
 pub struct ExportRust {
     /// The model file
     model: PathBuf,
-    /// The directory for model.rs and model.zhat; made if it is not there
+    /// The directory for model.rs and model.zhat; created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }

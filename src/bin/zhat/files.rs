@@ -1,14 +1,14 @@
-//! Files by the options that name them: what a command writes is never what it reads.
+//! Checks the files that options name: a command never writes a file that it reads.
 
 use std::fs;
 use std::path::Path;
 
 use super::{Failure, Outcome};
 
-/// An option, or what else the command calls it, and the file that it names.
+/// An option, or the command's name for an argument, and the file.
 pub type File<'a> = (&'static str, &'a Path);
 
-/// The file of an option that may be left out.
+/// Returns the file of an option that may be absent.
 pub fn given<'a>(option: &'static str, path: &'a Option<impl AsRef<Path>>) -> Option<File<'a>> {
     path.as_ref().map(|path| (option, path.as_ref()))
 }
@@ -28,7 +28,8 @@ pub fn expect_apart<'a>(
     Ok(())
 }
 
-/// Whether two names lead to one file, through links of either kind. A name that leads nowhere is not a file yet.
+/// Returns true if two paths lead to the same file, through links of either kind. A path that leads nowhere is no file
+/// yet.
 fn is_same(a: &Path, b: &Path) -> bool {
     let same_path = matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b);
     same_path || is_same_node(a, b)

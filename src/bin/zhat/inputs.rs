@@ -1,4 +1,4 @@
-//! Files that several commands take.
+//! Reads the files that several commands take.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::files::{File, given};
 use super::output::count;
 use super::{Failure, Outcome};
 
-/// The layer as it was trained.
+/// The trained layer.
 #[derive(Args)]
 pub struct LayerArgs {
     /// The weights, N×d: .npy (f16, f32, f64), .safetensors, .csv, or word vectors (.txt, .vec, .bin, .json)
@@ -27,7 +27,7 @@ pub struct LayerArgs {
     /// The layer of the network, if it is not the one that its output comes from: the name of a node
     #[arg(long, value_name = "NAME", conflicts_with = "weights")]
     pub layer: Option<String>,
-    /// The biases, N values; zero without
+    /// The biases, N values; zero if absent
     #[arg(long, value_name = "FILE")]
     pub bias: Option<PathBuf>,
     /// The weights are stored d×N
@@ -47,18 +47,18 @@ pub struct Layer {
     pub weights: Matrix,
     /// One bias for each class.
     pub biases: Vec<f32>,
-    /// Names, where the weights are word vectors.
+    /// Names, if the weights are word vectors.
     pub names: Option<Vec<String>>,
-    /// Of a network: one line about what was taken of it.
+    /// For a network: one line about the part of it that was used.
     pub taken: Option<String>,
-    /// Of a network with int8 activations: how to read them.
+    /// For a network with int8 activations: their scale.
     pub input: Option<InputScale>,
-    /// Of a network whose layer was asked for by name: what is left out behind it.
+    /// For a layer that was chosen by name: the part of the network behind it, which is left out.
     pub left_out: Option<String>,
 }
 
 impl LayerArgs {
-    /// The files that are read.
+    /// Returns the files that are read.
     pub fn files(&self) -> impl Iterator<Item = File<'_>> + Clone {
         [given("--weights", &self.weights), given("--model", &self.network), given("--bias", &self.bias)]
             .into_iter()
@@ -78,7 +78,7 @@ impl LayerArgs {
             ReadOptions { tensor: self.tensor.as_deref(), transpose: self.transpose, ..ReadOptions::default() };
         let named = read_named_matrix(path, options).map_err(|error| named_by(error, "--tensor", &self.tensor))?;
         let weights = named.matrix;
-        // A tensor that is named without a file is one of the file that there is.
+        // If only a tensor is named, it is one of the file with the weights.
         let source = self.bias.as_deref().or(self.bias_tensor.as_ref().map(|_| path));
         let biases = match source {
             Some(source) => {
@@ -94,12 +94,13 @@ impl LayerArgs {
         Ok(Layer { weights, biases, names: named.names, taken: None, input: None, left_out: None })
     }
 
-    /// The file that the weights are in.
+    /// Returns the file that has the weights.
     pub fn path(&self) -> &Path {
         self.weights.as_deref().or(self.network.as_deref()).unwrap_or(Path::new(""))
     }
 
-    /// Whether it is known which way round the weights are stored: by a network, or by a bias with a value for each class.
+    /// Returns true if it is known whether the weights are stored N×d or d×N: from a network, or from a bias with a
+    /// value for each class.
     pub fn is_oriented(&self) -> bool {
         self.network.is_some() || self.bias.is_some() || self.bias_tensor.is_some()
     }
@@ -112,12 +113,12 @@ impl LayerArgs {
         Ok(queries)
     }
 
-    /// What does not fit, with the option that would make it fit.
+    /// Adds to an error the option that would make the files fit.
     pub fn or_transposed<E: std::error::Error>(&self, fits: Result<(), E>, turned_fits: bool) -> Outcome {
         fits.map_err(|error| Failure::Failed(format!("{error}{}", self.transpose_hint(turned_fits))))
     }
 
-    /// Says so if the other orientation would fit.
+    /// Suggests --transpose, or leaving it out, if the other orientation would fit.
     pub fn transpose_hint(&self, turned_fits: bool) -> &'static str {
         match (turned_fits, self.transpose) {
             // For a network it is known how they are stored.
@@ -129,7 +130,7 @@ impl LayerArgs {
     }
 }
 
-/// The error, with the option that names a tensor where that is what is missing or wrong.
+/// Adds to an error the option that names a tensor, if the name is missing or wrong.
 fn named_by(error: ReadError, option: &str, tensor: &Option<String>) -> Failure {
     let hint = match (error.problem(), tensor) {
         (Problem::Choice { fitting: 1.., .. } | Problem::Missing { .. }, _) => format!(": {option} names it"),
@@ -169,12 +170,12 @@ pub fn labels(path: &Path, queries_path: &Path, queries: &Matrix, classes: usize
     Ok(labels)
 }
 
-/// A model and how many queries it was asked, for the title of a plot.
+/// Formats a model and its number of queries, for the subtitle of a plot.
 pub fn about(model: &Path, queries: usize) -> String {
     format!("{}, {} queries", name(model), count(queries as u64))
 }
 
-/// A file's name without its folders.
+/// Returns a file's name without its folders.
 pub fn name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

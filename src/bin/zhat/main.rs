@@ -1,5 +1,5 @@
-//! The `zhat` command. Each subcommand has a file, reads files, calls the library, and prints; it uses nothing of the library that other
-//! programs can't use.
+//! The `zhat` command. Each subcommand has a file: it reads files, calls the library, and prints. It uses only the
+//! library's public functions.
 
 mod args;
 mod build;
@@ -61,11 +61,11 @@ enum Command {
     Man(completions::Man),
 }
 
-/// Why a command ended early.
+/// The reason why a command ended early.
 pub enum Failure {
     /// It was used wrongly.
     Usage(String),
-    /// Something went wrong.
+    /// It failed.
     Failed(String),
 }
 

@@ -1,4 +1,4 @@
-//! Text for people: tables, sizes, shares.
+//! Formats text for people: tables, sizes, shares.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -18,10 +18,11 @@ pub fn print(text: &str) -> Outcome {
     }
 }
 
-/// What `--json` prints has this number as `schema`: src/guide/json.md says what it stands for and when it grows.
+/// The number of the schema, which all JSON output states as `schema`. src/guide/json.md says what it stands for and
+/// when it grows.
 const SCHEMA: u32 = 1;
 
-/// Writes an object to standard output, with the number of its schema before its fields.
+/// Writes an object to standard output, with the number of the schema before its fields.
 pub fn print_json(fields: &impl Serialize) -> Outcome {
     #[derive(Serialize)]
     struct Numbered<'a, T> {
@@ -32,19 +33,19 @@ pub fn print_json(fields: &impl Serialize) -> Outcome {
     print(&format!("{}\n", serde_json::to_string_pretty(&Numbered { schema: SCHEMA, fields })?))
 }
 
-/// Checks, before the work, that a picture can be written there, if one is asked for.
+/// Checks, before the work, that a picture can be written to the path, if there is one.
 pub fn expect_plot(path: Option<&PathBuf>) -> Outcome {
     let Some(path) = path else { return Ok(()) };
     plots::expect_format(path).map_err(Failure::Usage)?;
     Ok(expect_writable(path)?)
 }
 
-/// A line for each warning.
+/// Formats the warnings, one in a line.
 pub fn warnings(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
 }
 
-/// The heading of a column of words: they begin below each other, as those of the first one do.
+/// The heading of a column of words, which is aligned to the left like the first column.
 pub const WHAT_FOR: &str = "what for";
 
 /// Rows of cells in columns: words to the left, numbers to the right.
@@ -53,7 +54,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with a heading for each column.
+    /// Creates a table with a heading for each column.
     pub fn new(headings: &[&str]) -> Self {
         Self { rows: vec![headings.iter().map(|&heading| heading.to_owned()).collect()] }
     }
@@ -63,7 +64,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The lines.
+    /// Formats the table.
     pub fn render(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max();
@@ -84,7 +85,7 @@ impl Table {
     }
 }
 
-/// A share in per cent, with three significant digits.
+/// Formats a share in per cent, with three significant digits.
 pub fn percent(share: f32) -> String {
     let percent = share * 100.0;
     match percent.abs() {
@@ -97,12 +98,12 @@ pub fn percent(share: f32) -> String {
     }
 }
 
-/// A share, or a dash where there is none.
+/// Formats a share, or a dash if there is none.
 pub fn maybe(share: Option<f32>) -> String {
     share.map_or("–".into(), percent)
 }
 
-/// Bytes as people read them.
+/// Formats a number of bytes with a unit.
 pub fn bytes(bytes: usize) -> String {
     match bytes {
         0..=9999 => format!("{bytes} B"),
@@ -111,7 +112,7 @@ pub fn bytes(bytes: usize) -> String {
     }
 }
 
-/// A count, grouped by thousands.
+/// Formats a count, with its digits in groups of three.
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

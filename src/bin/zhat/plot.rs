@@ -24,18 +24,18 @@ pub struct Plot {
 
 #[derive(Subcommand)]
 enum What {
-    /// How much of the probability the best classes hold, a line for each query
+    /// Draw the share of the probability that the best classes hold, a line for each query
     #[command(
         after_help = "Example:\n  zhat plot cumulative model.zhat --queries test.npy --count 6 -o cumulative.svg"
     )]
     Cumulative {
         #[command(flatten)]
         common: Common,
-        /// How many queries, from first to last at equal steps
+        /// The number of queries, from first to last at equal steps
         #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=16))]
         count: u32,
     },
-    /// Whether a p of 70 % is right 70 % of the time
+    /// Draw a reliability diagram: is a p of 70 % right 70 % of the time?
     #[command(after_help = "Example:
   zhat plot reliability model.zhat --queries test.npy --labels y.npy -o reliability.png")]
     Reliability {
@@ -48,7 +48,7 @@ enum What {
         #[arg(long, value_name = "NAMES", default_value = "exact,moments,self-normalised")]
         estimators: String,
     },
-    /// Error against work of estimators, over budgets
+    /// Draw error against work of estimators, over budgets
     #[command(
         after_help = "Example:\n  zhat plot error-work model.zhat --queries test.npy --estimators all -o error.svg"
     )]

@@ -15,10 +15,10 @@ use zhat::{Model, Prediction};
 use super::output::{Table, percent, print, print_json};
 use super::{Failure, Outcome, inputs};
 
-/// The most classes that can be asked for.
+/// The most classes that `--top` accepts.
 const MOST: usize = 100;
 
-/// Ask a model: top classes with p, interval and work
+/// Classify queries: print top classes with p, interval and work
 #[derive(Args)]
 #[command(after_help = "Example:
   zhat query model.zhat --query q.npy --top 3
@@ -29,7 +29,7 @@ pub struct QueryArgs {
     /// Queries, M×d, or one of d values; - or nothing for CSV or .npy on standard input
     #[arg(long, value_name = "FILE")]
     query: Option<PathBuf>,
-    /// How many classes to show
+    /// The number of classes to show
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MOST as i64))]
     top: u32,
     /// Score all rows instead
@@ -40,7 +40,7 @@ pub struct QueryArgs {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Json<'a> {
     answers: &'a [Answer],
@@ -52,9 +52,9 @@ struct Answer {
     log_z: f32,
     work: u32,
     far_share: f32,
-    /// Whether the query is like those of the calibration; `null` if the model can't tell.
+    /// True if the query is familiar; `null` if the model cannot tell.
     familiar: Option<bool>,
-    /// Whether its energy says that it is none of the classes; `null` if the model has no threshold.
+    /// True if the query's energy is above the threshold for inputs of no class; `null` if the model has no threshold.
     rejected: Option<bool>,
     top: Vec<Class>,
 }
@@ -64,7 +64,7 @@ struct Class {
     class: u32,
     name: Option<String>,
     p: f32,
-    /// The ends of the 95 % interval; `null` where there is none.
+    /// The lower end of the 95 % interval; `null` if there is none.
     low: Option<f32>,
     high: Option<f32>,
 }

@@ -15,17 +15,16 @@ use super::files::{expect_apart, given};
 use super::output::{bytes, count, maybe, percent, print};
 use super::{Failure, Outcome, eval, inputs, tune};
 
-/// Estimators that are compared.
+/// The estimators that are compared.
 const METHODS: [Method; 4] = [Method::Exact, Method::Moments, Method::Mimps, Method::Uniform];
-/// Those that are drawn over budgets.
+/// The estimators that are drawn over budgets.
 const DRAWN: [Method; 3] = [Method::Moments, Method::Mimps, Method::Uniform];
-/// Queries whose distribution is drawn.
+/// The number of queries whose distribution is drawn.
 const CURVES: usize = 6;
 
 /// Write a page about a model, to send to a colleague
 ///
-/// One HTML file with everything in it: what the model is, what a device needs for it, how it does on the queries, and
-/// plots.
+/// One HTML file with everything in it: the model, the needs of a device, the results on the queries, and plots.
 #[derive(Args)]
 #[command(
     name = "report",
@@ -147,7 +146,7 @@ fn estimators(report: &Report) -> Vec<Vec<String>> {
     report.estimators.iter().map(row).collect()
 }
 
-/// The cumulative distribution of a few queries, from first to last at equal steps.
+/// Computes the cumulative distribution of a few queries, from first to last at equal steps.
 fn curves(model: &Model<'_>, queries: &Matrix) -> Result<Vec<(String, Vec<f32>)>, zhat::Error> {
     let step = queries.rows().div_ceil(CURVES).max(1);
     let curve = |index: usize| {
@@ -157,7 +156,7 @@ fn curves(model: &Model<'_>, queries: &Matrix) -> Result<Vec<(String, Vec<f32>)>
     (0..queries.rows()).step_by(step).map(curve).collect()
 }
 
-/// A plot with its heading.
+/// Draws a plot below a heading.
 fn drawn<E: std::error::Error>(heading: &str, draw: impl FnOnce(&std::path::Path) -> Result<(), E>) -> Outcome<String> {
     let file = tempfile::Builder::new().suffix(".svg").tempfile()?;
     draw(file.path())?;

@@ -14,14 +14,14 @@ use super::output::{Table, expect_plot, maybe, percent, print, print_json};
 use super::progress::Progress;
 use super::{Failure, Outcome, args, eval, inputs};
 
-/// Shares of N that are tried.
+/// The shares of N that are tried.
 pub const BUDGETS: [f32; 7] = [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32];
 
 /// Show error, recall and work of a model over budgets and settings
 ///
-/// Every estimator is asked with every budget, and the default one also with other numbers of links followed and with
-/// the stored rule for stopping early. Points that no other beats in both work and error are marked with *. The factor
-/// on the far field is the stored one, which was fitted for the stored budget.
+/// Runs every estimator with every budget, and the default one also with other numbers of links followed and with the
+/// stored rule for stopping early. A * marks points that no other beats in both work and error. The factor on the far
+/// field is the stored one, which was fitted for the stored budget.
 #[derive(Args)]
 #[command(after_help = "Example:
   zhat tune model.zhat --queries test.npy --plot tune.svg
@@ -49,7 +49,7 @@ pub struct Tune {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Json<'a> {
     points: &'a [Point],
@@ -90,7 +90,7 @@ impl Tune {
     }
 }
 
-/// [`sweep`], with its steps shown.
+/// Runs [`sweep`] with a progress display.
 pub fn shown(
     model: &Model<'_>,
     queries: &Matrix,
@@ -106,7 +106,7 @@ pub fn shown(
     Ok(points)
 }
 
-/// A line for each estimator and setting.
+/// Makes a line for each estimator and setting.
 pub fn lines(points: &[Point]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for point in points.iter().filter(|point| point.work_mean > 0.0) {
