@@ -1,4 +1,4 @@
-//! Arbitrary bytes as a TensorFlow Lite network: its output layer, or an error.
+//! Opens arbitrary bytes as a TensorFlow Lite network: its output layer, or an error.
 #![no_main]
 
 use zhat::host::input::network::Tflite;
