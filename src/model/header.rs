@@ -6,7 +6,7 @@ use crate::rows::{Bits, RowFormat, RowTable};
 use crate::tree::Descent;
 
 /// The version of the format that this library writes, and the only one that it reads: see the
-/// [promise](crate::model#which-release-reads-which-file).
+/// [promise](crate::model#compatibility).
 ///
 /// ```
 /// let bytes = zhat::doc_example();

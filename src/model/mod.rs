@@ -12,7 +12,7 @@
 //!
 #![cfg_attr(doc, doc = include_str!("layout.svg"))]
 //!
-//! # Which release reads which file
+//! # Compatibility
 //! A file is of one format version, [`FORMAT_VERSION`] in the release that wrote it. The promise:
 //!
 //! - A release reads the files of every release with the same format version, older or newer. What a newer one adds without a new

@@ -37,7 +37,7 @@ pub enum Method {
     Moments,
     /// Moments with a quarter of the work spent on samples.
     MomentsAndSamples,
-    /// As many samples as a query takes rows.
+    /// Uniform samples, as many as a query takes rows.
     Uniform,
     /// The best rows found and nothing else.
     Nmimps,

@@ -249,6 +249,6 @@ pub struct EstimatorReport {
     pub ece: Option<f32>,
     /// The mean time of a query on this host, on one thread, in microseconds.
     pub time_us: f32,
-    /// That time divided by the time of `exact` in the same run: below one is faster.
+    /// The quotient of that time and the time of `exact` in the same run: below one is faster.
     pub time_ratio_to_exact: f32,
 }
