@@ -154,6 +154,18 @@ impl Answer {
 }
 
 /// The memory of one thread for any estimator.
+///
+/// ```
+/// # let file = zhat::doc_example();
+/// use zhat::host::evaluate::{Answer, Memory, Method, ask, stored_budget};
+///
+/// let model = file.model();
+/// let mut memory = Memory::new(&model);
+/// memory.set(&model, &[0.5, -1.0, 2.0])?;
+/// let answer: Answer = ask(Method::Exact, &model, &stored_budget(&model), 1, &mut memory)?;
+/// assert_eq!(answer.top[0].0, 2);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 pub struct Memory {
     pub(super) scratch: HostScratch,
     candidates: heapless::Vec<Candidate, HEAD>,

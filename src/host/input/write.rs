@@ -47,9 +47,13 @@ impl std::error::Error for WriteError {
 /// Writes `bytes` as the file `path`, replacing what is there in one step.
 ///
 /// ```
+/// use zhat::host::input::{WriteError, write_atomically};
+///
 /// let file = std::env::temp_dir().join("zhat-written");
-/// zhat::host::input::write_atomically(&file, b"all or nothing")?;
+/// write_atomically(&file, b"all or nothing")?;
 /// assert_eq!(std::fs::read(&file)?, b"all or nothing");
+/// let refused: WriteError = write_atomically("/no/such/folder/file", b"").unwrap_err();
+/// println!("{refused}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -85,7 +89,7 @@ pub fn write_atomically_with(
 /// let file = std::env::temp_dir().join("zhat-written.npy");
 /// let matrix = Matrix::new(vec![1.0, 2.0], 2).expect("a row");
 /// input::write_npy(&file, &matrix)?;
-/// assert_eq!(io::read_matrix(&file, io::ReadOptions::default())?, matrix);
+/// assert_eq!(input::read_matrix(&file, input::ReadOptions::default())?, matrix);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
