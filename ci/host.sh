@@ -68,7 +68,7 @@ oldest_rust() {
     fi
 }
 
-# Looks for undefined behaviour where a wrong offset would cause it: views of model bytes, pointers from C.
+# Looks for undefined behaviour where wrong offsets would cause it: in views of model bytes, and in pointers from C.
 miri() {
     if cargo +nightly miri --version >/dev/null 2>&1 ||
         timeout 300 rustup toolchain install nightly --profile minimal -c miri -c rust-src --no-self-update >/dev/null 2>&1; then
