@@ -118,7 +118,7 @@ checked_examples() {
     done
 }
 
-# Fails if no check runs an example.
+# Fails if there is an example that no check runs.
 examples_are_listed() {
     local source name
     for source in examples/*.rs; do

@@ -21,22 +21,8 @@ use crate::model::Names;
 use crate::{Error, Model};
 
 /// The word for the places before the first word of a sentence, and the prediction after its last.
-///
-/// ```
-/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-/// let names = model.names().expect("words");
-/// assert!(names.find(zhat::language::END).is_some());
-/// # Ok::<(), zhat::Error>(())
-/// ```
 pub const END: &str = "</s>";
 /// The word that replaces every word that the model does not know.
-///
-/// ```
-/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-/// let names = model.names().expect("words");
-/// assert!(names.find(zhat::language::UNKNOWN).is_some());
-/// # Ok::<(), zhat::Error>(())
-/// ```
 pub const UNKNOWN: &str = "<unk>";
 
 /// Computes queries from the previous words.
@@ -95,27 +81,11 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the number of words of a context.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/next_word.context");
-    ///
-    /// let context = zhat::language::Context::from_bytes(bytes, 64)?;
-    /// assert_eq!(context.positions(), 9);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn positions(&self) -> usize {
         self.positions
     }
 
     /// Returns the length of the sums, which is the `WIDTH` of [`Context::query`].
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/next_word.context");
-    ///
-    /// let context = zhat::language::Context::from_bytes(bytes, 64)?;
-    /// assert_eq!(context.width(), 128);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn width(&self) -> usize {
         self.width
     }

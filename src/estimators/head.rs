@@ -49,37 +49,11 @@ impl<'a> Head<'a> {
     }
 
     /// Returns the classes and their scores, best first.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
-    /// use zhat::Budget;
-    /// use zhat::estimators::{HeadBuffer, retrieve};
-    ///
-    /// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
-    /// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
-    ///
-    /// assert!(head.candidates().is_sorted_by(|a, b| a.score >= b.score));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn candidates(&self) -> &'a [Candidate] {
         self.candidates
     }
 
     /// Returns the work that finding them took.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
-    /// use zhat::Budget;
-    /// use zhat::estimators::{HeadBuffer, retrieve};
-    ///
-    /// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
-    /// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
-    ///
-    /// assert!(head.work().row_equivalents() <= 60);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn work(&self) -> Work {
         self.work
     }

@@ -37,10 +37,6 @@ pub enum RetrievalError {
 
 impl RetrievalError {
     /// Every kind of error.
-    ///
-    /// ```
-    /// assert_eq!(zhat::estimators::RetrievalError::ALL.len(), 4);
-    /// ```
     pub const ALL: [Self; 4] = [Self::None, Self::First, Self::Second, Self::FirstAndSecond];
 
     fn misses(self, rank: usize) -> bool {
@@ -124,31 +120,11 @@ impl Oracle {
     }
 
     /// Returns the best class and its score; `None` if there is no class.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-    /// let oracle = zhat::estimators::Oracle::new(&model, &query, 1)?;
-    /// assert_eq!(oracle.best().map(|best| best.class), Some(2));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn best(&self) -> Option<Candidate> {
         self.best.first().map(|&(candidate, _)| candidate)
     }
 
     /// Returns the best `k` rows without those that `error` misses; all that were kept if `k` is larger.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-    /// use zhat::estimators::{Oracle, RetrievalError};
-    ///
-    /// let head = Oracle::new(&model, &query, 2)?.head(2, RetrievalError::None);
-    /// assert_eq!(head.head().candidates().len(), 2);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn head(&self, k: usize, error: RetrievalError) -> OracleHead {
         let kept = self.best.iter().enumerate().filter(|&(rank, _)| !error.misses(rank)).map(|(_, &both)| both).take(k);
         let (candidates, mut rows): (Vec<_>, Vec<_>) = kept.unzip();
@@ -207,17 +183,6 @@ impl OracleHead {
     }
 
     /// Returns the head in the form that estimators take.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-    /// use zhat::estimators::{OracleHead, RetrievalError};
-    ///
-    /// let head = OracleHead::new(&model, &query, 2, RetrievalError::None)?;
-    /// assert_eq!(head.head().work().rows, 2);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn head(&self) -> Head<'_> {
         Head::new(&self.candidates, &self.rows, Work::of(self.candidates.len(), 0, self.row_bytes))
     }

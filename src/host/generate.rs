@@ -104,13 +104,6 @@ impl Layer {
     }
 
     /// Generates queries for this layer. Different seeds give different queries of the same norm.
-    ///
-    /// ```
-    /// use zhat::host::{Kind, Layer};
-    ///
-    /// let queries = Layer::generate(100, 8, 1).queries(Kind::Classifier, 10, 2);
-    /// assert_eq!(queries.rows(), 10);
-    /// ```
     pub fn queries(&self, kind: Kind, count: usize, seed: u64) -> Matrix {
         let length = self.length(kind);
         let mut random = Random::new(!seed);

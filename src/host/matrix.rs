@@ -31,21 +31,11 @@ impl Matrix {
     }
 
     /// Returns the number of rows.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.rows(), 2);
-    /// ```
     pub fn rows(&self) -> usize {
         self.data.len() / self.cols
     }
 
     /// Returns the number of columns.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.cols(), 3);
-    /// ```
     pub fn cols(&self) -> usize {
         self.cols
     }
@@ -54,11 +44,6 @@ impl Matrix {
     ///
     /// # Panics
     /// If there is no such row.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.row(1), [4.0, 5.0, 6.0]);
-    /// ```
     pub fn row(&self, i: usize) -> &[f32] {
         &self.data[i * self.cols..][..self.cols]
     }
@@ -78,21 +63,11 @@ impl Matrix {
     }
 
     /// Iterates over the rows.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.iter().count(), 2);
-    /// ```
     pub fn iter(&self) -> core::slice::ChunksExact<'_, f32> {
         self.data.chunks_exact(self.cols)
     }
 
     /// Returns all values, row after row.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.data()[3], 4.0);
-    /// ```
     pub fn data(&self) -> &[f32] {
         &self.data
     }

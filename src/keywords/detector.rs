@@ -106,12 +106,6 @@ impl Detector {
     }
 
     /// Returns the number of quiet frames in a row, within a word.
-    ///
-    /// ```
-    /// let mut detector = zhat::keywords::Detector::new();
-    /// [3.0, 3.0, 3.0, 3.0, -9.0, -9.0].map(|level| detector.push(level));
-    /// assert_eq!(detector.quiet_frames(), 2);
-    /// ```
     pub fn quiet_frames(&self) -> u32 {
         self.word.map_or(0, |word| word.quiet_run)
     }
@@ -172,13 +166,6 @@ impl Detector {
     }
 
     /// Ends the word early, if there is one, for a caller that has recognised it.
-    ///
-    /// ```
-    /// let mut detector = zhat::keywords::Detector::new();
-    /// [3.0; 20].map(|level| detector.push(level));
-    /// detector.finish();
-    /// assert!(!detector.is_word());
-    /// ```
     pub fn finish(&mut self) {
         self.word = None;
         self.loud_run = 0;

@@ -104,16 +104,6 @@ impl EncoderState {
     }
 
     /// Clears the state: the next frame is the first of a word.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
-    /// # let encoder = zhat::keywords::Encoder::from_bytes(bytes)?;
-    /// let mut state = zhat::keywords::EncoderState::new();
-    /// [[1.0; 40]; 8].iter().for_each(|frame| state.push(&encoder, frame));
-    /// state.clear();
-    /// assert!(state.query::<128>(&encoder).is_err());
-    /// # Ok::<(), zhat::keywords::EncoderError>(())
-    /// ```
     pub fn clear(&mut self) {
         self.frames = 0;
         self.sums.fill(0.0);
@@ -541,24 +531,11 @@ impl<'a> Encoder<'a> {
     }
 
     /// Returns the length of its embeddings: the dimension of the model that they are queries of.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
-    /// assert_eq!(zhat::keywords::Encoder::from_bytes(bytes)?.dim(), 128);
-    /// # Ok::<(), zhat::keywords::EncoderError>(())
-    /// ```
     pub fn dim(&self) -> usize {
         self.dim
     }
 
     /// Returns the thresholds that are stored in the file.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
-    /// let thresholds = zhat::keywords::Encoder::from_bytes(bytes)?.thresholds();
-    /// assert!((0.0..=1.0).contains(&thresholds.p));
-    /// # Ok::<(), zhat::keywords::EncoderError>(())
-    /// ```
     pub fn thresholds(&self) -> Thresholds {
         self.thresholds
     }

@@ -12,10 +12,6 @@
 use crate::hint::keep_small;
 
 /// The number of bands of a frame.
-///
-/// ```
-/// assert_eq!(zhat::keywords::BANDS, 40);
-/// ```
 pub const BANDS: usize = 40;
 
 /// The number of samples of a frame: 25 ms.
@@ -23,10 +19,6 @@ pub(super) const FRAME: usize = 400;
 /// The number of points of the transform.
 pub(super) const FFT: usize = 512;
 /// The number of samples from one frame to the next: 10 ms.
-///
-/// ```
-/// assert_eq!(zhat::keywords::HOP * 100, zhat::keywords::SAMPLE_RATE as usize);
-/// ```
 pub const HOP: usize = 160;
 /// The constant added to every energy, so that silence has a logarithm.
 const FLOOR: f32 = 1e-6;

@@ -22,8 +22,4 @@ pub use features::{BANDS, Features, Frame, HOP};
 pub use spotter::{Decision, Event, OTHER, Spotter, TOP, Thresholds};
 
 /// The number of samples a second.
-///
-/// ```
-/// assert_eq!(zhat::keywords::SAMPLE_RATE, 16_000);
-/// ```
 pub const SAMPLE_RATE: u32 = 16_000;

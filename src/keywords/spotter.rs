@@ -23,18 +23,8 @@ const LEAST_DECISIONS: u32 = 2;
 /// The number of frames for which the same word is not reported again: 0.5 s.
 const REFRACTORY: u32 = 50;
 /// The number of classes in a decision.
-///
-/// ```
-/// assert_eq!(zhat::keywords::TOP, 5);
-/// ```
 pub const TOP: usize = 5;
 /// The name of the class for sounds that are no word of the vocabulary.
-///
-/// ```
-/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/keywords/keywords.zhat"))?;
-/// assert!(model.names().is_some_and(|names| names.find(zhat::keywords::OTHER).is_some()));
-/// # Ok::<(), zhat::Error>(())
-/// ```
 pub const OTHER: &str = "<other>";
 
 /// A recognised word.
@@ -147,10 +137,6 @@ type Values = [f32; DIM];
 
 impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     /// The RAM that a spotter takes, in bytes, beside the stack.
-    ///
-    /// ```
-    /// assert!(zhat::keywords::Spotter::<1024>::RAM <= 32 * 1024);
-    /// ```
     pub const RAM: usize = size_of::<Self>();
 
     /// Creates a spotter with the threshold that is stored with the encoder.
@@ -215,13 +201,6 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     }
 
     /// Returns true while a word is in progress and the encoder is at work.
-    ///
-    /// ```
-    /// let mut spotter = zhat::doc_spotter();
-    /// spotter.hear(&zhat::doc_sound()[..12_000], |_| {})?;
-    /// assert!(spotter.is_listening());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn is_listening(&self) -> bool {
         self.word.is_some()
     }
@@ -258,24 +237,12 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     }
 
     /// Runs the first step: takes samples up to the end of a frame, as [`Features::push`].
-    ///
-    /// ```
-    /// let mut spotter = zhat::doc_spotter();
-    /// let (frame, rest) = spotter.sample(&[0; 410]);
-    /// assert!(frame.is_some() && rest.len() == 10);
-    /// ```
     pub fn sample<'s>(&mut self, samples: &'s [i16]) -> (Option<Frame>, &'s [i16]) {
         self.features.push(samples)
     }
 
     /// Runs the second step: passes a frame to the detector and, within a word, through the encoder. Returns true if a
     /// decision is due and its query is ready.
-    ///
-    /// ```
-    /// let mut spotter = zhat::doc_spotter();
-    /// let (frame, _) = spotter.sample(&[0; 400]);
-    /// assert!(!spotter.listen(&frame.expect("a frame"))); // silence
-    /// ```
     pub fn listen(&mut self, frame: &Frame) -> bool {
         if let Some(place) = self.kept.get_mut(self.heard as usize % KEPT) {
             *place = frame.bands;
@@ -316,12 +283,6 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
 
     /// Runs the third step, if [`listen`](Self::listen) returned true: classifies the query, and reports an event if
     /// the word is over and its probability is high enough. Returns `None` outside of a word.
-    ///
-    /// ```
-    /// let mut spotter = zhat::doc_spotter();
-    /// assert!(spotter.decide()?.is_none());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     ///
     /// # Errors
     /// Those of [`Classifier::classify`], if the encoder's activations are not finite.

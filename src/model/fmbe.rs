@@ -89,38 +89,16 @@ impl<'a> Fmbe<'a> {
     }
 
     /// Returns the kind of the features.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
-    ///
-    /// assert_eq!(model.fmbe().map(|table| table.kind()), Some(zhat::model::FmbeKind::Centred));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn kind(&self) -> FmbeKind {
         self.kind
     }
 
     /// Returns P, the number of features.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
-    ///
-    /// assert!(model.fmbe().is_some_and(|table| table.features() > 0));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn features(&self) -> usize {
         self.table.len()
     }
 
     /// Returns the seed that the features are generated from.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
-    ///
-    /// let seed: Option<u64> = model.fmbe().map(|table| table.seed());
-    /// # assert!(seed.is_some());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn seed(&self) -> u64 {
         u64::from(self.head[2]) | u64::from(self.head[3]) << 32
     }

@@ -37,13 +37,6 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the name of a class; `None` if there is no such class.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// let names = model.names().expect("words");
-    /// assert!(names.get(0).is_some() && names.get(8192).is_none());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn get(&self, class: usize) -> Option<&'a str> {
         core::str::from_utf8(self.bytes(class)?).ok()
     }
@@ -67,23 +60,11 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the number of names: one for each class.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// assert_eq!(model.names().map(|names| names.len()), Some(8192));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
     /// Returns true if there are no names.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// assert_eq!(model.names().map(|names| names.is_empty()), Some(false));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -91,20 +91,11 @@ impl ModelBuf {
     }
 
     /// Returns the bytes of the file.
-    ///
-    /// ```
-    /// let owned = zhat::doc_example();
-    /// assert_eq!(owned.as_bytes().len(), owned.model().len());
-    /// ```
     pub fn as_bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.len]
     }
 
     /// Returns a view of the model. Does not repeat the checks of [`ModelBuf::from_bytes`].
-    ///
-    /// ```
-    /// assert_eq!(zhat::doc_example().model().classes(), 4);
-    /// ```
     pub fn model(&self) -> Model<'_> {
         match Model::of_known(&self.known, self.as_bytes()) {
             Ok(model) => model,

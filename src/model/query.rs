@@ -194,13 +194,6 @@ impl Query {
 
 impl Model<'_> {
     /// Returns the number of words that [`Query::in_words`] needs.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.query_words(), zhat::query_words(model.dim()));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn query_words(&self) -> usize {
         query_words(self.dim())
     }

@@ -174,14 +174,6 @@ impl<'a> Model<'a> {
     }
 
     /// Returns the number that tells this build of the model from any other: the checksum of its file, as in [`FileHeader`].
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// println!("model {:08x}", model.build_id());
-    /// # assert_ne!(model.build_id(), zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?.build_id());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn build_id(&self) -> u32 {
         self.header.checksum
     }
@@ -248,126 +240,54 @@ impl<'a> Model<'a> {
     }
 
     /// Returns N, the number of classes.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.classes(), 4);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn classes(&self) -> usize {
         self.header.classes
     }
 
     /// Returns d, the dimension of a query.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.dim(), 3);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn dim(&self) -> usize {
         self.header.rows.dim
     }
 
     /// Returns true if the model is of a network's layer alone, with the operators behind it left out. Then p is a
     /// softmax of the layer's scores, and not the network's output.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(!model.is_partial());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn is_partial(&self) -> bool {
         self.header.section(Section::LeftOut).is_some()
     }
 
     /// Returns the names of the operators that a partial model leaves out.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.left_out(), None);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     #[cfg(feature = "std")]
     pub fn left_out(&self) -> Option<&'a str> {
         self.header.section(Section::LeftOut).map(|text| str::from_utf8(text).unwrap_or("unknown operators"))
     }
 
     /// Returns the rows, in the order of the file.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.rows().len(), 4);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     #[inline]
     pub fn rows(&self) -> &RowTable<'a> {
         &self.rows
     }
 
     /// Returns the power of two that is the unit of the rows' scales.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// let unit = (model.scale_exponent() as f32).exp2();
-    /// assert_eq!(model.row_scale(0), f32::from(model.rows().scale(0)) * unit);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn scale_exponent(&self) -> i32 {
         self.header.rows.scale_exponent
     }
 
     /// Returns the width of the weights of rows and nodes in the file.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.bits(), zhat::model::Bits::Eight);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn bits(&self) -> Bits {
         self.header.rows.bits
     }
 
     /// Returns the value of one unit of a row's weights.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// // Row 0 is (1, 0, 0): its largest weight is 127 steps.
-    /// assert!((127.0 * model.row_scale(0) - 1.0).abs() < 1e-3);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn row_scale(&self, row: usize) -> f32 {
         libm::ldexpf(f32::from(self.rows.scale(row)), self.header.rows.scale_exponent)
     }
 
     /// Returns an upper limit of the norm of every row and node.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!((model.max_norm() - 1.0).abs() < 1e-2);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn max_norm(&self) -> f32 {
         self.header.rows.max_norm
     }
 
     /// Returns an upper limit of the sum of squares of the whole weights of every row and node.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(model.largest_row() >= 127 * 127);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn largest_row(&self) -> u32 {
         self.header.rows.largest_row
     }
@@ -391,13 +311,6 @@ impl<'a> Model<'a> {
     ///
     /// A file built with `--lookup` has a list of them, two bytes for each class (four if there are more than 65 536).
     /// In other files this searches all rows, which takes four instructions for each.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.row_of_class(0).is_some());
-    /// assert_eq!(model.row_of_class(500), None);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn row_of_class(&self, class: usize) -> Option<usize> {
         match self.order {
             Some(order) => match order.row_of_class {
@@ -421,12 +334,6 @@ impl<'a> Model<'a> {
     }
 
     /// Returns the settings that the builder chose, if the file has them.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.settings().is_some_and(|settings| settings.budget.cap == 50));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
     }
@@ -439,58 +346,26 @@ impl<'a> Model<'a> {
 
     /// Returns the smallest cap of a [`Budget`](crate::Budget) that is enough to score a class, whatever the query: the
     /// top of the tree and the path down to a leaf, or all rows if there is no index.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.least_cap() <= 50);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn least_cap(&self) -> usize {
         self.index().map_or(self.classes(), |(tree, _)| tree.least_cap())
     }
 
-    /// Returns the table of random features, if the file has one.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(model.fmbe().is_none()); // `zhat::host::with_fmbe` adds one
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the table of random features, if the file has one. `zhat::host::with_fmbe` adds one.
     pub fn fmbe(&self) -> Option<&Fmbe<'a>> {
         self.fmbe.as_ref()
     }
 
-    /// Returns the names of the classes, if the file has them.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(model.names().is_none()); // `zhat build --names` adds them
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the names of the classes, if the file has them. `zhat build --names` adds them.
     pub fn names(&self) -> Option<&Names<'a>> {
         self.names.as_ref()
     }
 
     /// Returns the figures that were measured when the file was built, if it has them.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// assert!(model.measured().is_some_and(|measured| measured.queries == 2000));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn measured(&self) -> Option<Measured> {
         self.measured.map(Measured::from_words)
     }
 
     /// Returns the figures behind the intervals, if the file was built with enough queries to compute them.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.trust().is_some());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn trust(&self) -> Option<Trust> {
         self.trust.map(Trust::from_words)
     }
@@ -508,12 +383,6 @@ impl<'a> Model<'a> {
     }
 
     /// Returns the scale of the int8 activations in front of the layer, if the layer is from a quantised network.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.input_scale().is_none()); // not the layer of an int8 network
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn input_scale(&self) -> Option<InputScale> {
         InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
     }
@@ -523,14 +392,6 @@ impl<'a> Model<'a> {
     }
 
     /// Returns the length of the file in bytes.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let file = &bytes;
-    /// assert_eq!(model.len(), file.len());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     #[expect(clippy::len_without_is_empty, reason = "a model has at least a header")]
     pub fn len(&self) -> usize {
         self.header.len()

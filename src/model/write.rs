@@ -115,29 +115,11 @@ impl FileWriter {
     }
 
     /// Adds a section that a reader may skip. Replaces one of the same kind.
-    ///
-    /// ```
-    /// use zhat::model::{FileWriter, Names, Section};
-    ///
-    /// let mut file = FileWriter::reopen(&zhat::doc_example())?;
-    /// file.optional(Section::Names, &Names::encode(&["red", "green", "blue", "grey"]));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn optional<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
         self.put(section, false, bytemuck::cast_slice(content));
     }
 
     /// Removes an optional section.
-    ///
-    /// ```
-    /// use zhat::model::{FileWriter, Names, Section};
-    ///
-    /// let mut file = FileWriter::reopen(&zhat::doc_example())?;
-    /// file.optional(Section::Names, &Names::encode(&["red", "green", "blue", "grey"]));
-    /// file.leave_out(Section::Names);
-    /// assert_eq!(file.finish()?, zhat::doc_example().to_vec());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn leave_out(&mut self, section: Section) {
         self.sections.retain(|&(kind, _, _)| kind != section.kind());
     }
@@ -149,12 +131,6 @@ impl FileWriter {
 
     /// Returns the bytes of the file.
     ///
-    /// ```
-    /// let bytes = zhat::model::FileWriter::reopen(&zhat::doc_example())?.finish()?;
-    /// assert!(bytes.starts_with(b"\x89ZHAT"));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::Header`] if a size is out of the format's range, [`Error::SectionTable`] if there are too many sections.
     pub fn finish(&self) -> Result<Vec<u8>, Error> {
@@ -164,12 +140,6 @@ impl FileWriter {
     }
 
     /// Writes the file and opens it as a model, without another copy.
-    ///
-    /// ```
-    /// let file = zhat::model::FileWriter::reopen(&zhat::doc_example())?.into_model()?;
-    /// assert_eq!(file.model().classes(), 4);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As [`FileWriter::finish`] and [`Model::from_bytes`](super::Model::from_bytes).

@@ -32,10 +32,6 @@ pub enum Bits {
 #[cfg_attr(not(feature = "rows4"), allow(unused_variables))]
 impl Bits {
     /// Returns the number of bits of a weight, 8 or 4.
-    ///
-    /// ```
-    /// assert_eq!(zhat::model::Bits::Four.count(), 4);
-    /// ```
     pub const fn count(self) -> u32 {
         match self {
             Self::Eight => 8,

@@ -180,14 +180,6 @@ impl Query {
     }
 
     /// Returns ‖q‖ of the quantised query.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-    /// assert!((query.norm() - 5.25_f32.sqrt()).abs() < 1e-3);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn norm(&self) -> f32 {
         self.norm
     }

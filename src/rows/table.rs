@@ -45,10 +45,6 @@ pub struct RowTable<'a> {
 
 impl<'a> RowTable<'a> {
     /// The largest shift of biases. They then take up a quarter of the range of [`Log2`], and no sum leaves it.
-    ///
-    /// ```
-    /// assert_eq!(i32::from(i16::MIN) << zhat::RowTable::MAX_BIAS_SHIFT, -(1 << 29));
-    /// ```
     pub const MAX_BIAS_SHIFT: u32 = 14;
 
     /// Joins the parts. `None` unless all have the same number of rows, the stride is a multiple of four, and the shift
@@ -88,39 +84,18 @@ impl<'a> RowTable<'a> {
     }
 
     /// Returns the number of rows.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.rows().len(), model.classes());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.biases.len()
     }
 
     /// Returns true if the table has no rows.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(!model.rows().is_empty());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.biases.is_empty()
     }
 
     /// Returns the number of columns of a row with its padding. For int8 rows this is the number of bytes from one row
     /// to the next.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!((model.dim(), model.rows().stride()), (3, 4));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn stride(&self) -> usize {
         self.stride
     }
@@ -131,13 +106,6 @@ impl<'a> RowTable<'a> {
     }
 
     /// Returns the width of the weights.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.rows().bits().count(), 8);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     #[inline]
     pub fn bits(&self) -> Bits {
         self.bits
@@ -178,14 +146,6 @@ impl<'a> RowTable<'a> {
     }
 
     /// Returns the scale of row `i` in units of the model's power of two; zero if there is no such row.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// let step = f32::from(model.rows().scale(0)) * (model.scale_exponent() as f32).exp2();
-    /// assert_eq!(step, model.row_scale(0));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     #[inline]
     pub fn scale(&self, i: usize) -> u16 {
         self.scales.get(i.wrapping_mul(self.scale_step())).copied().unwrap_or(0)
@@ -212,14 +172,6 @@ impl<'a> RowTable<'a> {
     }
 
     /// Returns the number of low bits of a [`Log2`] that stored biases omit.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// let step = zhat::Log2::from_bits(1 << model.rows().bias_shift()); // from one bias to the next larger one
-    /// # assert!(step > zhat::Log2::from_bits(0));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn bias_shift(&self) -> u32 {
         self.bias_unit.trailing_zeros()
     }

@@ -276,10 +276,6 @@ impl Evaluation {
 }
 
 /// Returns the stored budget; all rows if the file has none.
-///
-/// ```
-/// assert_eq!(zhat::host::evaluate::stored_budget(&zhat::doc_example().model()).cap, 4);
-/// ```
 pub fn stored_budget(model: &Model<'_>) -> Budget {
     let all = Budget { cap: model.classes() as u32, epsilon: 0.0, expand: 0 };
     model.settings().map_or(all, |settings| settings.budget)

@@ -150,13 +150,6 @@ pub fn expect_same_length(
 
 /// Checks that rows of `matrix` and of `other` are of the same length, as queries and weights are.
 ///
-/// ```
-/// use zhat::host::{Matrix, input::expect_same_dimension};
-///
-/// let (weights, queries) = (Matrix::new(vec![0.0; 6], 3).unwrap(), Matrix::new(vec![0.0; 9], 3).unwrap());
-/// assert!(expect_same_dimension("W.npy", &weights, "q.npy", &queries).is_ok());
-/// ```
-///
 /// # Errors
 /// `queries.npy: 500×63, but weights.npy is 10000×64`
 pub fn expect_same_dimension(
@@ -172,13 +165,6 @@ pub fn expect_same_dimension(
 }
 
 /// Checks that every label is one of `classes` classes.
-///
-/// ```
-/// use zhat::host::input::expect_labels_in_range;
-///
-/// assert!(expect_labels_in_range("y.npy", &[0, 3], 4).is_ok());
-/// assert!(expect_labels_in_range("y.npy", &[0, 4], 4).is_err());
-/// ```
 ///
 /// # Errors
 /// `labels.npy: label 10000 at position 3, but there are 10000 classes`

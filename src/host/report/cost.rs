@@ -72,13 +72,6 @@ pub fn cap_for(instructions: u64, classes: usize, stride: usize, bits: Bits) -> 
 }
 
 /// Estimates the Cortex-M4 instructions of [`exact`](crate::exact) for this many rows of `stride` columns.
-///
-/// ```
-/// use zhat::model::Bits;
-///
-/// let estimate = zhat::host::report::cost::exact_instructions(10_000, 64, Bits::Eight);
-/// assert!((1_000_000..1_100_000).contains(&estimate));
-/// ```
 pub fn exact_instructions(rows: usize, stride: usize, bits: Bits) -> u64 {
     let stride = stride as f64;
     (rows as f64 * (per_product(bits) * stride + PER_ROW) + PER_COLUMN * stride) as u64
@@ -86,10 +79,6 @@ pub fn exact_instructions(rows: usize, stride: usize, bits: Bits) -> u64 {
 
 /// Returns the bytes of RAM that a query needs: the [`Scratch`](crate::Scratch) and the
 /// [`QueryBuffer`](crate::QueryBuffer).
-///
-/// ```
-/// assert_eq!(zhat::host::report::cost::ram(&zhat::doc_example().model()), 4 * zhat::query_words(3));
-/// ```
 pub fn ram(model: &Model<'_>) -> usize {
     4 * (model.scratch_words() + model.query_words())
 }

@@ -259,11 +259,6 @@ impl Description {
 }
 
 /// Lists the sections with their sizes, in the order of the file.
-///
-/// ```
-/// let sections = zhat::host::report::describe::sections(&zhat::doc_example().model());
-/// assert_eq!(sections[0].name, "rows");
-/// ```
 pub fn sections(model: &Model<'_>) -> Vec<SectionSize> {
     let of_kind = |(kind, bytes)| {
         let known = Section::ALL.into_iter().find(|section| section.kind() == kind);

@@ -55,10 +55,6 @@ impl core::error::Error for PlotError {}
 
 /// Checks that the file name has the extension of a plot.
 ///
-/// ```
-/// assert!(zhat::host::report::plots::expect_format("a.pdf".as_ref()).is_err());
-/// ```
-///
 /// # Errors
 /// A text with the supported extensions.
 pub fn expect_format(path: &Path) -> Result<(), String> {
