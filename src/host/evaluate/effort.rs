@@ -1,28 +1,28 @@
-//! Which part of its time an evaluation takes for what, for whoever shows the time that is left.
+//! Estimates the shares of an evaluation's time, for progress display.
 
 use super::{Method, Options, ROUNDS, TIMED};
 use crate::Model;
 use crate::model::Budget;
 
-/// A dot product of a search beside one of Exact, in columns: marks, frontier, links and draws around it.
+/// The cost around a dot product of a search, in columns: marks, frontier, links and draws.
 const AROUND: f64 = 180.0;
-/// The same of Exact: scale, exponential, sum.
+/// The cost around a dot product of `exact`: scale, exponential, sum.
 const AROUND_ROW: f64 = 40.0;
 
-/// Shares of the time.
+/// The shares of the time.
 pub(in crate::host) struct Effort {
-    /// Looking for the best classes of the calibration queries.
+    /// Finding the best classes of the calibration queries.
     pub calibration: f32,
-    /// Asking about the queries.
+    /// Running the estimators on the queries.
     pub queries: f32,
-    /// Taking times.
+    /// Measuring times.
     pub times: f32,
-    /// All of it, in columns of rows that are scored.
+    /// All of it, in columns of scored rows.
     pub all: f64,
 }
 
 impl Effort {
-    /// Of a model that is asked so many queries in a way.
+    /// Estimates the shares for this many queries with these options.
     pub fn new(model: &Model<'_>, float: bool, queries: usize, options: &Options<'_>, budget: &Budget) -> Self {
         let (rows, cols) = (model.classes() as f64, model.dim() as f64);
         let exact = rows * (cols + AROUND_ROW);
@@ -37,7 +37,7 @@ impl Effort {
         let timed: f64 = exact + options.methods.iter().map(once).sum::<f64>();
         let calibration = options.calibration.map_or(0.0, |calibration| calibration.rows() as f64 * exact);
         let queries_effort = queries as f64 * (truths + asked);
-        // Times are taken on one thread.
+        // Times are measured on one thread.
         let threads = rayon::current_num_threads().max(1) as f64;
         let times = if options.timed { (ROUNDS * TIMED.min(queries)) as f64 * timed * threads } else { 0.0 };
         let all = calibration + queries_effort + times;
@@ -45,7 +45,7 @@ impl Effort {
         Self { calibration: share(calibration), queries: share(queries_effort), times: share(times), all }
     }
 
-    /// From which share to which the queries from `first` to `end` take, of `count`.
+    /// Returns the shares of the time at which the block of queries from `first` to `end`, of `count`, starts and ends.
     pub fn block(&self, first: usize, end: usize, count: usize) -> (f32, f32) {
         let at = |query: usize| self.calibration + self.queries * query as f32 / count.max(1) as f32;
         (at(first), at(end))
