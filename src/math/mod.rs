@@ -9,11 +9,8 @@ mod exp2;
 pub(crate) mod float;
 mod log2;
 mod log_sum;
-mod small_float;
-mod sqrt;
 
 pub use exp2::exp2_fraction;
+pub use float::{SmallFloat, sqrt};
 pub use log_sum::LogSum;
 pub use log2::Log2;
-pub use small_float::SmallFloat;
-pub use sqrt::sqrt;
