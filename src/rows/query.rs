@@ -4,13 +4,11 @@
 //! base-2 logarithm after one shift. Values are as wide as they can be without a dot product that overflows: by Cauchy and
 //! Schwarz none is above 256·‖row‖·‖query‖, in whole numbers, and the file says how long its longest row is.
 
-mod column;
-mod in_words;
+use core::ptr;
 
-pub(crate) use self::column::{Affine, Column};
-pub use self::in_words::query_words;
 use crate::Error;
-use crate::kernels;
+use crate::hint::keep_small;
+use crate::kernels::{self, ROW_ALIGN};
 use crate::math::{Log2, float};
 use crate::rows::Bits;
 
@@ -293,6 +291,160 @@ fn power_of_two(exponent: i32) -> f32 {
 /// Returns ⌊log₂ x⌋ of a positive number; 128 for infinity.
 fn floor_log2(x: f32) -> i32 {
     (x.to_bits() >> 23) as i32 - 127
+}
+
+// Columns: the number types of a query, which are those that networks output.
+
+/// A column of a query before it is quantised.
+pub(crate) trait Column: Copy {
+    /// The scale, and the zero point if there is one, that give a number its value.
+    type Unit: Copy;
+    /// The factor that a number is multiplied with to quantise it.
+    type Factor: Copy;
+
+    /// Returns the largest magnitude; not finite if any column is not.
+    fn largest(query: &[Self], unit: Self::Unit) -> f32;
+
+    /// Combines the unit of the columns with `factor`, by which they are raised.
+    fn factor(unit: Self::Unit, factor: f32) -> Self::Factor;
+
+    /// Multiplies and rounds to the nearest whole number, within 1/256: at most [`LARGEST`].
+    fn rounded(self, factor: Self::Factor) -> i32;
+}
+
+impl Column for f32 {
+    type Unit = ();
+    type Factor = Self;
+
+    fn largest(query: &[Self], (): ()) -> f32 {
+        // The bits of a float without its sign are in the order of its magnitude, infinity and NaN above all others.
+        let larger = |largest: u32, value: &Self| {
+            keep_small();
+            largest.max(value.abs().to_bits())
+        };
+        Self::from_bits(query.iter().fold(0, larger))
+    }
+
+    fn factor((): (), factor: f32) -> Self {
+        factor * 256.0
+    }
+
+    #[inline]
+    fn rounded(self, factor: Self) -> i32 {
+        // Truncation after eight more bits: every platform has it in one instruction.
+        ((self * factor) as i32 + 128) >> 8
+    }
+}
+
+/// The int8 or uint8 numbers of a network: the value of q is (q − zero point)·scale.
+#[derive(Clone, Copy)]
+pub(crate) struct Affine<T> {
+    pub scale: f32,
+    pub zero_point: T,
+}
+
+/// Implements [`Column`] for int8 or uint8. Only the range of the numbers differs, not that of their distance to the
+/// zero point.
+macro_rules! affine_column {
+    ($byte:ty) => {
+        impl Column for $byte {
+            type Unit = Affine<$byte>;
+            /// A factor and a term to add to the product: one half, minus the zero point times the factor.
+            type Factor = (i32, i32);
+
+            fn largest(query: &[Self], Affine { scale, zero_point }: Affine<$byte>) -> f32 {
+                let zero = i32::from(zero_point);
+                let (mut least, mut most) = (zero, zero);
+                for &value in query {
+                    keep_small();
+                    (least, most) = (least.min(value.into()), most.max(value.into()));
+                }
+                let largest = (most - zero).max(zero - least);
+                (largest as f32 * scale).abs()
+            }
+
+            fn factor(Affine { scale, zero_point }: Affine<$byte>, factor: f32) -> (i32, i32) {
+                // The largest product is below 2^30. For a query of zeros the factor may be anything, and the products
+                // may wrap: they still give zero.
+                let factor = (scale * factor * 32_768.0) as i32;
+                (factor, (1i32 << 14).wrapping_sub(i32::from(zero_point).wrapping_mul(factor)))
+            }
+
+            #[inline]
+            fn rounded(self, (factor, offset): (i32, i32)) -> i32 {
+                i32::from(self).wrapping_mul(factor).wrapping_add(offset) >> 15
+            }
+        }
+    };
+}
+
+affine_column!(i8);
+affine_column!(u8);
+
+impl Column for i16 {
+    /// The scale.
+    type Unit = f32;
+    type Factor = f32;
+
+    fn largest(query: &[Self], scale: f32) -> f32 {
+        let larger = |largest: i32, &value: &Self| {
+            keep_small();
+            largest.max(i32::from(value).abs())
+        };
+        let largest = query.iter().fold(0, larger);
+        (largest as f32 * scale).abs()
+    }
+
+    fn factor(scale: f32, factor: f32) -> f32 {
+        // A large scale must not turn a query of zeros into NaN.
+        f32::factor((), scale * factor).clamp(-256.0 * LARGEST, 256.0 * LARGEST)
+    }
+
+    #[inline]
+    fn rounded(self, factor: f32) -> i32 {
+        f32::from(self).rounded(factor)
+    }
+}
+
+// Queries in the caller's memory, for models whose dimension is known only at run time.
+
+/// Returns the number of words that a query for a model of dimension `dim` takes.
+/// [`Model::query_words`](crate::Model::query_words) returns it for an open model.
+///
+/// ```
+/// let memory = [0_u32; zhat::query_words(64)];
+/// assert_eq!(memory.len(), 36);
+/// ```
+pub const fn query_words(dim: usize) -> usize {
+    (size_of::<QueryBuffer<0>>() + dim.next_multiple_of(ROW_ALIGN) * size_of::<i16>()) / size_of::<u32>()
+}
+
+#[allow(unsafe_code)]
+impl Query {
+    /// Makes an empty query of `stride` columns, padding included, in the first `query_words(stride)` words; `None` if
+    /// there are fewer.
+    pub(crate) fn of_stride(words: &mut [u32], stride: usize) -> Option<&mut Self> {
+        let words = words.get_mut(..query_words(stride))?;
+        words.fill(0);
+        let start = words.as_mut_ptr();
+        // SAFETY: a `Query` is laid out as in C and aligned to a word, so that one without columns is the start of any
+        // other, and its columns follow it without a gap: `query_words` is the sum of both. The words are borrowed as long
+        // as the query is, and all of its fields are integers and floats, for which any bits are a value.
+        unsafe {
+            start.cast::<QueryBuffer<0>>().write(QueryBuffer::empty());
+            Some(&mut *(ptr::slice_from_raw_parts_mut(start.cast::<i16>(), stride) as *mut Self))
+        }
+    }
+
+    /// Returns the query that [`Query::of_stride`] made in these words and that was set later. For C, which holds only
+    /// the words. If they hold something else by now, [`Query::check_rows`] refuses it as no query or as another
+    /// model's.
+    #[cfg(feature = "capi")]
+    pub(crate) fn left_in(words: &[u32], stride: usize) -> Option<&Self> {
+        let words = words.get(..query_words(stride))?;
+        // SAFETY: as above; nothing is written.
+        unsafe { Some(&*(ptr::slice_from_raw_parts(words.as_ptr().cast::<i16>(), stride) as *const Self)) }
+    }
 }
 
 #[cfg(all(test, feature = "std"))]
