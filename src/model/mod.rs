@@ -84,18 +84,13 @@ mod budget;
 mod check;
 mod fmbe;
 mod header;
-mod include;
-mod input_scale;
 mod links;
-mod measured;
 mod names;
 #[cfg(feature = "alloc")]
 mod owned;
 mod query;
-mod sections;
 mod settings;
 mod trust;
-mod utf8;
 mod view;
 #[cfg(feature = "alloc")]
 mod write;
@@ -103,19 +98,16 @@ mod write;
 pub use budget::Budget;
 pub use fmbe::{Fmbe, FmbeKind};
 pub use header::{FORMAT_VERSION, FileHeader, Section};
-pub use include::Aligned;
-pub use input_scale::InputScale;
 pub(crate) use links::Links;
-pub use measured::Measured;
 pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
-pub use settings::Settings;
+pub use settings::{InputScale, Measured, Settings};
 pub use trust::{Answers, Trust};
 pub(crate) use trust::{Judge, numbers, unit};
 #[cfg(feature = "std")]
 pub(crate) use trust::{NUMBERS, growth};
-pub use view::Model;
+pub use view::{Aligned, Model};
 #[cfg(feature = "alloc")]
 pub use write::{FileWriter, Sizes};
 
