@@ -302,6 +302,7 @@ enum Method {
 /// Answers a query: the common part of all functions of this file.
 ///
 /// # Safety
+/// As `zhat_classify`, with every length beside its pointer. `set` makes a query of the values.
 unsafe fn answer<T>(
     model: *const ZhatModel,
     (values, len): (*const T, usize),
@@ -348,6 +349,7 @@ fn predict(
 /// Writes the answer to the caller's memory.
 ///
 /// # Safety
+/// `top` must have room for the classes of the prediction, and `result` for a result.
 unsafe fn put(
     prediction: &Prediction<ZHAT_MAX_TOP>,
     query: &Query,

@@ -16,6 +16,7 @@ fn check<T>(pointer: *const T) -> Result<(), ZhatError> {
 /// Borrows a value.
 ///
 /// # Safety
+/// If the pointer is neither null nor misaligned, it must point to a value that nobody writes to during `'a`.
 pub(super) unsafe fn shared<'a, T>(pointer: *const T) -> Result<&'a T, ZhatError> {
     check(pointer)?;
     // SAFETY: not null and aligned; the rest is the caller's promise.
@@ -25,6 +26,7 @@ pub(super) unsafe fn shared<'a, T>(pointer: *const T) -> Result<&'a T, ZhatError
 /// Borrows `len` values.
 ///
 /// # Safety
+/// If the pointer is neither null nor misaligned, it must point to `len` values that nobody writes to during `'a`.
 pub(super) unsafe fn slice<'a, T>(pointer: *const T, len: usize) -> Result<&'a [T], ZhatError> {
     check(pointer)?;
     // SAFETY: not null and aligned; the rest is the caller's promise.

@@ -19,6 +19,7 @@ impl<'a> Memory<'a> {
     /// Takes the caller's memory and fills it with zeros.
     ///
     /// # Safety
+    /// If the pointer is neither null nor misaligned, it must point to `len` words that nobody else uses during `'a`.
     pub unsafe fn new(words: *mut u32, len: usize) -> Result<Self, ZhatError> {
         if words.is_null() {
             return Err(ZhatError::Null);

@@ -47,6 +47,7 @@ macro_rules! four_weights {
 /// Computes the sum with DSP instructions.
 ///
 /// # Safety
+/// The row must be whole words, at least one, and start on a word boundary.
 #[cfg(zhat_dsp)]
 #[inline(never)]
 unsafe fn with_dsp(row: &[i16]) -> Option<u32> {

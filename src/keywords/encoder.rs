@@ -488,6 +488,7 @@ impl<'a> Encoder<'a> {
     /// assert_eq!(Encoder::from_bytes(&bytes[..1000]).unwrap_err(), EncoderError::Truncated);
     /// ```
     ///
+    /// # Errors
     /// [`EncoderError`] with the reason, if the file is not valid.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, EncoderError> {
         if !bytes.as_ptr().addr().is_multiple_of(4) {

@@ -221,6 +221,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     /// assert_eq!(heard[0], heard[1]);
     /// ```
     ///
+    /// # Errors
     /// Those of [`decide`](Self::decide). The samples after the error are lost.
     pub fn hear(&mut self, mut samples: &[i16], mut each: impl FnMut(&Decision)) -> Result<(), Error> {
         while !samples.is_empty() {

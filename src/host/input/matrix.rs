@@ -48,6 +48,7 @@ pub struct NamedMatrix {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// # Errors
 /// A [`ReadError`] if the file holds another type or shape, is truncated or empty, or has a value that is not a finite
 /// f32.
 pub fn read_matrix(path: impl AsRef<Path>, options: ReadOptions<'_>) -> Result<Matrix, ReadError> {

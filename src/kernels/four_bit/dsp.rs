@@ -90,6 +90,7 @@ macro_rules! group {
 /// number of blocks, and where to begin: at the first group of the first block, or in front of it where that group has
 /// fewer columns. The compiler does not lend r6 and r7 to `asm!`: they are saved by hand.
 ///
+/// # Safety
 /// Table and query are on words; the query's columns are a multiple of four, and at least four; a row has `row_bytes`,
 /// which is twice its [`row_len`]. `places` is not empty, and the table has a row for each place.
 #[inline(always)]
