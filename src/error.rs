@@ -78,19 +78,23 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Misaligned => f.write_str("the model's bytes are not word-aligned"),
+            Self::Misaligned => f.write_str("the model's bytes are not word-aligned: embed them with include_model!"),
             Self::Truncated => f.write_str("the model file is cut short"),
-            Self::TrailingBytes => f.write_str("there are bytes after the end of the model"),
+            Self::TrailingBytes => {
+                f.write_str("there are bytes after the end of the model: open a partition with Model::from_prefix")
+            }
             Self::NotAModel => f.write_str("not a zhat model file (wrong magic)"),
-            Self::Version(v) => write!(f, "format version {v} is not supported"),
+            Self::Version(v) => {
+                write!(f, "format version {v} is not supported: build the model with this release of zhat")
+            }
             Self::Checksum => f.write_str("the checksum does not match: the model file is damaged"),
-            Self::Header => f.write_str("the model's header is invalid"),
-            Self::FourBitRows => f.write_str("the model's rows are of 4 bits: they need zhat's feature `rows4`"),
-            Self::SectionTable => f.write_str("the model's section table is invalid"),
-            Self::MissingSection(kind) => write!(f, "section {kind} is missing"),
-            Self::UnknownSection(kind) => write!(f, "section {kind} is required and unknown: the file is newer"),
-            Self::SectionLength(kind) => write!(f, "section {kind} has the wrong length"),
-            Self::SectionContent(kind) => write!(f, "section {kind} holds an invalid value"),
+            Self::Header => f.write_str("the model's header is invalid: the file is damaged"),
+            Self::FourBitRows => f.write_str("the model's rows are 4-bit: enable zhat's feature `rows4`"),
+            Self::SectionTable => f.write_str("the model's section table is invalid: the file is damaged"),
+            Self::MissingSection(kind) => write!(f, "section {kind} of the model file is missing"),
+            Self::UnknownSection(kind) => write!(f, "section {kind} of the model file is unknown: update zhat"),
+            Self::SectionLength(kind) => write!(f, "section {kind} of the model file has the wrong length"),
+            Self::SectionContent(kind) => write!(f, "section {kind} of the model file holds an invalid value"),
             Self::QueryLength => f.write_str("the query's length is not the model's dimension"),
             Self::QueryNotFinite => f.write_str("the query holds NaN or an infinity"),
             Self::QueryTooLarge => f.write_str("the query is too large: scores could leave the range of ±4000 nats"),
@@ -98,15 +102,19 @@ impl fmt::Display for Error {
             Self::OtherModel => f.write_str("the query was quantised for another model"),
             Self::QueryColumns(needed) => write!(f, "the query's buffer is too small: it needs {needed} columns"),
             Self::QueryWords(needed) => write!(f, "the query's memory is too small: it needs {needed} words"),
-            Self::ScratchWords(needed) => write!(f, "the scratch memory is too small: {needed} words are the least"),
-            Self::MarkWords(needed) => write!(f, "there are too few marks: {needed} words are needed"),
-            Self::NoiseScores(needed) => {
-                write!(f, "there is too little room for the noise: {needed} scores are needed")
+            Self::ScratchWords(needed) => {
+                write!(f, "the scratch memory is too small: it needs at least {needed} words")
             }
-            Self::NoSuchClass => f.write_str("there is no such class"),
-            Self::NoIndex => f.write_str("the model file has no index: build it with one, or use Exact"),
-            Self::NoBounds => f.write_str("the model file has no node bounds: build it with them"),
-            Self::Budget(needed) => write!(f, "the budget is too small: a cap of at least {needed} is needed"),
+            Self::MarkWords(needed) => write!(f, "the memory for the marks is too small: it needs {needed} words"),
+            Self::NoiseScores(needed) => {
+                write!(f, "the buffer for the noise is too small: it needs {needed} scores")
+            }
+            Self::NoSuchClass => f.write_str("there is no such class in the model"),
+            Self::NoIndex => {
+                f.write_str("the model file has no index: call zhat::exact, or build a model with an index")
+            }
+            Self::NoBounds => f.write_str("the model file has no node bounds: build the model again"),
+            Self::Budget(needed) => write!(f, "the budget is too small: the cap must be at least {needed}"),
         }
     }
 }

@@ -41,9 +41,9 @@ pub enum ZhatAnswer {
 pub struct ZhatResult {
     /// ln Z.
     pub log_z: f32,
-    /// `Yes` if the query is like those that the model was measured with. Only then do the classes have intervals.
+    /// Yes if the query is like those that the model was measured with. Only then do the classes have intervals.
     pub familiar: ZhatAnswer,
-    /// `Yes` if the energy is above the model's threshold for inputs that belong to no class.
+    /// Yes if the energy is above the model's threshold for inputs that belong to no class.
     pub rejected: ZhatAnswer,
     /// −ln Z: large if the input is unlike everything the layer was trained on.
     pub energy: f32,

@@ -174,9 +174,9 @@ typedef struct zhat_class {
 typedef struct zhat_result {
   // ln Z.
   float log_z;
-  // `Yes` if the query is like those that the model was measured with. Only then do the classes have intervals.
+  // Yes if the query is like those that the model was measured with. Only then do the classes have intervals.
   zhat_answer familiar;
-  // `Yes` if the energy is above the model's threshold for inputs that belong to no class.
+  // Yes if the energy is above the model's threshold for inputs that belong to no class.
   zhat_answer rejected;
   // −ln Z: large if the input is unlike everything the layer was trained on.
   float energy;
