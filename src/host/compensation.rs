@@ -1,12 +1,12 @@
-//! Rounding whose errors make up for each other in the scores.
+//! Rounding in which the errors of columns compensate for each other in the scores.
 
 use nalgebra::DMatrix;
 
-/// How the rounding error of one column is made up for by those not yet rounded.
+/// The factors with which columns not yet rounded compensate for the rounding error of a column.
 ///
-/// Column by column, as GPTQ does it: the error that matters is that of the scores, eᵀSe with S the second moment of
-/// the queries. With S⁻¹ = UᵀU, the error of column j is best made up for by adding −e_j·U_jk/U_jj to column k. The
-/// bias is the last column and takes what is left.
+/// Works column by column, as GPTQ does. The error that matters is that of the scores, eᵀSe with S the second moment of
+/// the queries. With S⁻¹ = UᵀU, the best compensation for the error of column j adds −e_j·U_jk/U_jj to column k. The
+/// bias is the last column and takes the remaining error.
 ///
 /// ```
 /// use nalgebra::DMatrix;
@@ -20,16 +20,16 @@ pub struct Compensation {
     /// U, row by row, of the columns in their order and the bias.
     upper: Vec<f64>,
     size: usize,
-    /// The column that comes first, second, …
+    /// The columns in the order of rounding.
     order: Vec<usize>,
-    /// S without the bias, which makes up for its part: row by row, in that order.
+    /// S after the bias has compensated for its part: row by row, in that order.
     form: Vec<f64>,
-    /// What the bias makes up for of an error of one in each column.
+    /// The bias's compensation for an error of one in each column.
     means: Vec<f64>,
 }
 
 impl Compensation {
-    /// From the second moment of the queries with a one after them, in the order of the columns.
+    /// Makes the factors from the second moment of the queries, each followed by a one, in the order of the columns.
     ///
     /// ```
     /// use nalgebra::DMatrix;
@@ -40,8 +40,8 @@ impl Compensation {
         Self::in_order(moment, (0..moment.nrows().saturating_sub(1)).collect())
     }
 
-    /// The same, with the columns first whose errors cost most: all others can make up for them. The coarser the steps, the more
-    /// that helps.
+    /// Makes the factors for rounding the columns first whose errors cost most, so that all others can compensate for
+    /// them. The coarser the steps, the more that helps.
     ///
     /// ```
     /// use nalgebra::DMatrix;
@@ -59,7 +59,7 @@ impl Compensation {
     fn in_order(moment: &DMatrix<f64>, order: Vec<usize>) -> Option<Self> {
         let size = moment.nrows();
         let bias = size.checked_sub(1)?;
-        // A tenth of a per cent of the mean keeps directions that no query showed from being free.
+        // A tenth of a per cent of the mean, so that directions that no query showed are not free.
         let ridge = moment.trace() / size as f64 * 1e-3;
         let moment = moment + DMatrix::identity(size, size) * ridge;
         let at = |i: usize| if i < bias { order[i] } else { bias };
@@ -73,7 +73,7 @@ impl Compensation {
         Some(Self { upper, size, order, form, means })
     }
 
-    /// The numbers of a row, rounded to steps by `nearest`, and the mean squared error of its scores.
+    /// Rounds a row to steps by `nearest`. Returns the mean squared error of its scores and its numbers.
     pub(super) fn round(
         &self,
         row: &[f32],
@@ -86,7 +86,8 @@ impl Compensation {
         (error, numbers)
     }
 
-    /// The same into `out`; the error and the bias, with what the columns could not make up for.
+    /// Rounds a row into `out`. Returns the mean squared error of its scores, and the bias with the errors that the
+    /// columns could not compensate for.
     pub(super) fn round_into(
         &self,
         row: &[f32],
@@ -110,7 +111,7 @@ impl Compensation {
         (squares, rest[self.order.len()] as f32)
     }
 
-    /// Rounds each number again, given all others: coordinate descent on eᵀSe. Returns the bias that goes with them.
+    /// Rounds each number again, given all others: coordinate descent on eᵀSe. Returns the bias that belongs to them.
     pub(super) fn improve(
         &self,
         row: &[f32],
@@ -128,7 +129,7 @@ impl Compensation {
         let mut slopes: Vec<f64> = (0..columns).map(|i| dot(i, &errors)).collect();
         for _ in 0..passes {
             for (i, &column) in self.order.iter().enumerate() {
-                // The weight that would undo what all columns do together.
+                // The weight at which the error of the scores is smallest, given all other columns.
                 let wanted = f64::from(row[column]) - errors[i] + slopes[i] / line(i)[i];
                 let number = nearest(wanted, steps[column]);
                 if number != numbers[column] {
