@@ -11,7 +11,7 @@ pub(crate) const fn keep_small() {
 
 /// Marks a branch as seldom taken: the other one becomes the fall-through path.
 ///
-/// `core::hint::cold_path` does the same and asks for Rust 1.95.
+/// `core::hint::cold_path` does the same, but needs Rust 1.95.
 #[cold]
 #[inline]
 pub(crate) fn cold_path() {}

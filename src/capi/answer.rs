@@ -257,7 +257,7 @@ pub unsafe extern "C" fn zhat_exact_i16(
 ///
 /// # Safety
 /// `model` points to a model, or to zeros; `scratch` to `scratch_words` words that were handed to `zhat_classify` or `zhat_exact`,
-/// `result` to what that call wrote, and `p` to room for a float.
+/// `result` to the result of that call, and `p` to room for a float.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn zhat_probability(
     model: *const ZhatModel,

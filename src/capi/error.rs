@@ -12,7 +12,7 @@ pub enum ZhatError {
     None = 0,
     /// A pointer is null.
     Null = 1,
-    /// A pointer is not aligned for what it points to; a model file has to start on a word boundary.
+    /// A pointer is not aligned for its type; a model file has to start on a word boundary.
     Misaligned = 2,
     /// The model was not opened.
     NotOpen = 3,

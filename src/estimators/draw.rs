@@ -2,7 +2,7 @@
 //!
 //! One search, as for the default estimator, but instead of the best rows it keeps one row drawn in proportion to
 //! exp(u): the i-th row offered takes the place with probability 2^sᵢ / Σ_{j≤i} 2^sⱼ (a reservoir of one; Chao, 1982).
-//! Unopened nodes are offered the same way with their predicted masses. If a node has the place in the end, its
+//! Unopened nodes are offered the same way with their predicted masses. If a node is kept in the end, its
 //! children are offered by their predictions, and so down to a leaf, whose rows are scored and drawn exactly.
 //!
 //! So a scored class comes with probability exp(u)/Ẑ instead of exp(u)/Z: its error is that of Ẑ and no more. A far

@@ -1,7 +1,7 @@
 //! MINCE: Z as the one parameter of a noise-contrastive classifier.
 //!
 //! Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.2. The k rows of the head are taken as
-//! draws from exp(u)/Z, l rows drawn uniformly from the N − k others as noise, and Z is what tells the two apart best
+//! draws from exp(u)/Z, l rows drawn uniformly from the N − k others as noise, and Z is the number that tells the two apart best
 //! (Gutmann and Hyvärinen, 2010):
 //!
 //! ```text
@@ -141,7 +141,6 @@ fn with_step(
 
 // The solver finds the zero of G(x) − H(x), G(x) = Σ s(x − aᵢ), H(x) = Σ s(bⱼ − x), with s the logistic function.
 //
-// Solved as h(x) = ln G(x) − ln H(x) = 0, which has the same zero and none of the difficulties: where all data lies
 // It solves h(x) = ln G(x) − ln H(x) = 0, which has the same zero and is easier: where all data lies above all noise by
 // hundreds of nats, both sums and their difference are far below what a float can hold, but h is a straight line there.
 // G grows and H falls, so h grows strictly, from −∞ to +∞: it has one zero, and the sign of h tells on which side of it

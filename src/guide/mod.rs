@@ -1,13 +1,13 @@
 //! Pages to read: how zhat works, how to use it, and what was measured.
 //!
-//! | page | what is there |
+//! | page | content |
 //! |---|---|
 //! | [`how_it_works`] | the formulas: tree, search, intervals, bounds, arithmetic |
 //! | [`from_your_network`] | ONNX, PyTorch, TensorFlow Lite and Keras, to a checked model file |
-//! | [`walk_through`] | the commands on a weight matrix, and what they print |
-//! | [`json`] | what the commands print with `--json`, field by field |
-//! | [`keyword_spotting`] | from a microphone to words: what each part costs, and other words or languages |
-//! | [`own_board`] | a firmware from nothing: Rust, RTIC, Embassy, C; replacing a model in the field |
+//! | [`walk_through`] | the commands on a weight matrix, and their output |
+//! | [`json`] | the output of `--json`, field by field |
+//! | [`keyword_spotting`] | from a microphone to words: the cost of each part, and other words or languages |
+//! | [`own_board`] | a complete firmware: Rust, RTIC, Embassy, C; replacing a model in the field |
 //! | [`measured`] | error, recall, coverage, instructions, flash and RAM |
 //! | [`glossary`] | the terms, one meaning each |
 //! | [`paper`] | the tables of "Sublinear Partition Estimation", with our estimators in them |

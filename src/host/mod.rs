@@ -1,6 +1,6 @@
 //! The host's part: makes a model file of a weight matrix, and the evidence about it.
 //!
-//! | module | what is there |
+//! | module | content |
 //! |---|---|
 //! | [`input`] | readers of arrays, word vectors, labels and names; [`input::network`]: the output layer of an ONNX or TensorFlow Lite network |
 //! | [`make`] | everything at once, as `zhat build` does it: splits queries, meets limits, names classes, reports |

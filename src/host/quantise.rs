@@ -266,11 +266,11 @@ pub(super) fn peak(values: &[f32]) -> f64 {
 
 /// Returns the power of two with which the scale of rows with this largest weight just fits.
 pub(super) fn scale_exponent(peak: f64, bits: Bits) -> i32 {
-    // libm's logarithm rather than the host's own: the file is the same wherever it is written. Without a weight any
-    // will do that leaves queries their bits.
+    // libm's logarithm rather than the host's own, so that every host writes the same file. If all weights are zero, any
+    // exponent will do that leaves queries their bits.
     let most = match bits {
         Bits::Eight => 127.0,
-        // Seven times seven, and a tenth of it that a step may be larger.
+        // Seven times seven, less a tenth, since steps may be larger by that.
         Bits::Four => 44.0,
     };
     if peak == 0.0 { -40 } else { libm::log2(peak / most / f64::from(u16::MAX)).ceil() as i32 }

@@ -1,7 +1,7 @@
 //! Word boundaries: energy, with hysteresis, against the noise level of the surroundings.
 //!
 //! The noise level is the lowest level of the last 1.6 s: speech has gaps, noise has none (Martin, "Spectral
-//! Subtraction Based on Minimum Statistics", 1994). A sound that goes on for longer becomes noise. Costs a few
+//! Subtraction Based on Minimum Statistics", 1994). A sound that lasts longer becomes noise. Costs a few
 //! additions a frame.
 
 /// The number of frames that share a minimum, and the number of minima.
@@ -44,7 +44,7 @@ pub enum Moment {
     Silence,
     /// A word has begun, a little before.
     Begin,
-    /// A word goes on, perhaps in a short pause.
+    /// A word continues, perhaps with a short pause.
     Inside,
     /// A word has ended, after enough quiet frames.
     End,

@@ -1,5 +1,5 @@
-//! Sums of powers with the DSP extension of ARMv7E-M and ARMv8-M: the same integers as in `log_sum`, in registers from the first term to
-//! the last.
+//! Sums of powers with the DSP extension of ARMv7E-M and ARMv8-M: the same integers as in `log_sum`, in registers from the first
+//! term to the last.
 #![allow(unsafe_code)]
 
 use core::arch::naked_asm;

@@ -29,7 +29,7 @@ pub(super) const fn log2_fraction(mantissa: u32, bits: u32) -> u32 {
 ///
 /// exp(u) is 2^(u·log₂e), so a score in these units needs no multiplication before its exponential: the
 /// integer part is a shift and the fraction a table look-up. The range is ±8 191 (±5 677 nats), the step
-/// 2⁻¹⁸ (2.6·10⁻⁶ nats), a thousandth of what rounding the rows to eight bits costs.
+/// 2⁻¹⁸ (2.6·10⁻⁶ nats), a thousandth of the error of rounding the rows to eight bits.
 ///
 /// ```
 /// use zhat::Log2;
@@ -86,7 +86,7 @@ impl Log2 {
         if nats.is_nan() {
             return Self::MIN;
         }
-        // `as` saturates, which is what the ends of the range ask for.
+        // `as` saturates at the ends of the range.
         Self(float::round(nats * (core::f32::consts::LOG2_E * Self::ONE)) as i32)
     }
 

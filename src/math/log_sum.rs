@@ -346,7 +346,7 @@ impl LogSum {
             return (0.0, 0);
         }
         let (mantissa, exponent) = self.leading();
-        // 24 bits are what f32 holds; cutting rather than rounding keeps m below 2.
+        // f32 has 24 bits. Truncating, unlike rounding, keeps m below 2.
         ((mantissa >> 8) as f32 * (1.0 / (1u32 << 23) as f32), exponent)
     }
 }

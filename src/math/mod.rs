@@ -1,7 +1,7 @@
 //! The arithmetic of the log domain: fixed-point logarithms, an integer `exp2`, sums that cannot overflow.
 //!
-//! Everything that is done once per row is integer, so that every platform gives the same bits and a part
-//! without an FPU pays nothing extra. Floats appear a few times per query, in `float`.
+//! All work that is done once per row uses integers, so that every platform gives the same bits and a part without an
+//! FPU pays nothing extra. Floats are used a few times per query, see `float`.
 
 #[cfg(zhat_dsp)]
 mod dsp;

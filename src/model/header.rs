@@ -129,7 +129,7 @@ pub enum Section {
     Links = 12,
     /// Certain bounds on the rows of each node.
     NodeBounds = 13,
-    /// The budget and what was measured with it.
+    /// The stored budget, and the settings that belong to it.
     Settings = 14,
     /// The table of random features.
     Fmbe = 15,

@@ -18,7 +18,7 @@ pub fn print(text: &str) -> Outcome {
     }
 }
 
-/// The number of the schema, which all JSON output states as `schema`. src/guide/json.md says what it stands for and
+/// The number of the schema, which all JSON output states as `schema`. src/guide/json.md says what it means and
 /// when it grows.
 const SCHEMA: u32 = 1;
 

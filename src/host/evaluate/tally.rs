@@ -255,7 +255,7 @@ mod tests {
         let found = report(Method::Moments);
         let shares = [found.recall_at_1, found.recall_at_k, found.unseen_recall_at_1, found.coverage95, found.accuracy];
         assert_eq!(shares, [Some(0.5); 5]);
-        // One that estimates Z only is not asked for a class.
+        // A method that estimates Z only does not have to name a class.
         assert_eq!(report(Method::Uniform).recall_at_1, None);
         assert_eq!(report(Method::Uniform).accuracy, Some(1.0));
     }

@@ -18,7 +18,7 @@ const fn per_product(bits: Bits) -> f64 {
 const PER_ROW: f64 = 39.0;
 /// Instructions beside a dot product of a search: as for a row, and marks, frontier, links, and the far field.
 const PER_DOT: f64 = 112.0;
-/// Instructions to quantise a query, for each column, and those that are run once.
+/// Instructions to quantise a query, for each column, and for each query.
 const PER_COLUMN: f64 = 33.0;
 const PER_QUERY: f64 = 6400.0;
 

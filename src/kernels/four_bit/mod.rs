@@ -1,8 +1,8 @@
 //! Dot products of 4-bit rows with an int16 query.
 //!
 //! **Rows.** Sixteen columns share a scale: a weight is w = s·n, with s and n whole numbers from −8 to 7. A negative s
-//! turns the range of n around, so that the longer end of it is where the larger weights are. |w| is at most 64: what holds
-//! for int8 weights holds for these.
+//! turns the range of n around, so that the longer end of it is where the larger weights are. |w| is at most 64, so the
+//! bounds for int8 weights hold.
 //!
 //! A row is as if columns in front filled it up to whole blocks of 64. A block is a word with the scales of its four groups
 //! in its low half, the first in the highest four bits, and then eight words of n. What is in front of the first column has
@@ -162,7 +162,6 @@ pub fn squares(row: &[i16], dim: usize) -> Option<u32> {
 /// each place in `dots`; writes zero for a picked row that the table does not have, and nothing if there is no row
 /// left.
 ///
-/// Table and query start on a word; with the DSP kernel places are zero where they do not, or where any picked row is none of
 /// Table and query must start on a word. The DSP kernel writes zeros if they do not, or if any picked row is not in the
 /// table; no model and no search picks such a row.
 #[inline]
