@@ -60,7 +60,7 @@ enum zhat_error
   ZHAT_ERROR_NONE = 0,
   // A pointer is null.
   ZHAT_ERROR_NULL = 1,
-  // A pointer is not aligned for what it points to; a model file has to start on a word boundary.
+  // A pointer is not aligned for its type; a model file has to start on a word boundary.
   ZHAT_ERROR_MISALIGNED = 2,
   // The model was not opened.
   ZHAT_ERROR_NOT_OPEN = 3,
@@ -448,7 +448,7 @@ zhat_error zhat_exact_i16(const struct zhat_model *model,
 //
 // # Safety
 // `model` points to a model, or to zeros; `scratch` to `scratch_words` words that were handed to `zhat_classify` or `zhat_exact`,
-// `result` to what that call wrote, and `p` to room for a float.
+// `result` to the result of that call, and `p` to room for a float.
 zhat_error zhat_probability(const struct zhat_model *model,
                             const uint32_t *scratch,
                             size_t scratch_words,

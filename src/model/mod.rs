@@ -13,13 +13,13 @@
 #![cfg_attr(doc, doc = include_str!("layout.svg"))]
 //!
 //! # Compatibility
-//! A file is of one format version, [`FORMAT_VERSION`] in the release that wrote it. The promise:
+//! Every file has a format version, [`FORMAT_VERSION`] of the release that wrote it. The promise:
 //!
-//! - A release reads the files of every release with the same format version, older or newer. What a newer one adds without a new
-//!   version are optional sections, which an older one skips: its answers are the same without them. A section that cannot be
-//!   skipped is marked, and the file is refused ([`Error::UnknownSection`](crate::Error::UnknownSection)).
-//! - A release refuses files of any other version ([`Error::Version`](crate::Error::Version)); it never misreads one. They are
-//!   built anew from the weights.
+//! - A release reads the files of every release with the same format version, older or newer. A newer release may add optional
+//!   sections without a new version. An older one skips them, and gives the same answers without them. A section that cannot be
+//!   skipped is marked, and an older release refuses the file ([`Error::UnknownSection`](crate::Error::UnknownSection)).
+//! - A release refuses files of any other version ([`Error::Version`](crate::Error::Version)); it never misreads one. Build
+//!   such models again from the weights.
 //! - The version changes with a new minor release before 1.0 (0.2 to 0.3) and with a new major one after that, never in a patch
 //!   release. The changelog says so in the first line of its entry.
 //! - The first 20 bytes keep their meaning in all versions. [`FileHeader`] reads them, so that a firmware knows before it replaces a
@@ -58,7 +58,7 @@
 //! | 7–9 | node rows, scales, biases | as 1–3, for the nodes |
 //! | 10 | node spans | 4 indices a node: first row, rows, first child, children |
 //! | 11 | node spreads | 3 × u16 a node: curve, frozen slope, log₂ n |
-//! | 12 | links | the same number of row indices for each row, or for each of those of section 22 |
+//! | 12 | links | the same number of row indices for each row, or for each row of section 22 |
 //! | 22 | linked rows | 2 × u32 for each 32 rows: a bit for each that has links, and how many have before them |
 //! | 13 | node bounds | 5 × u16 a node, certain bounds on its rows |
 //! | 16 | node gains | i16 a node: ln of the gain from opening it, beyond its mass |

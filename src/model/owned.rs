@@ -15,7 +15,7 @@ use crate::Error;
 /// ```
 /// use zhat::{Budget, Classifier, Error, ModelBuf, Query};
 ///
-/// /// What a program keeps, and what it may replace while it runs.
+/// /// The state of a program, which may replace its model while it runs.
 /// struct Recogniser {
 ///     model: ModelBuf,
 ///     budget: Budget,

@@ -1,8 +1,8 @@
 //! The query, quantised once to int16.
 //!
-//! Its step is a power of two, and log₂e is folded in: a dot product times the row's scale is then a score in the
-//! base-2 logarithm after one shift. Values are as wide as they can be without a dot product that overflows: by Cauchy and
-//! Schwarz none is above 256·‖row‖·‖query‖, in whole numbers, and the file says how long its longest row is.
+//! Columns are q·log₂e in steps of a power of two, so that a dot product times the row's scale is a score in the base-2
+//! logarithm after one shift. The steps are as small as they can be without a dot product that overflows: by Cauchy and
+//! Schwarz none is above 256·‖row‖·‖query‖, in whole numbers, and the file states the norm of its longest row.
 
 use core::ptr;
 
