@@ -11,7 +11,7 @@ pub struct Evaluation {
     pub tokens: usize,
     /// exp of the mean −ln p, exactly normalised.
     pub perplexity: f64,
-    /// The same perplexity with ln Z taken as 0: the claim of a self-normalised model.
+    /// The perplexity with ln Z taken as 0: the claim of a self-normalised model.
     pub perplexity_without_z: f64,
     /// The mean of ln Z.
     pub mean_log_z: f64,
