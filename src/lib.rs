@@ -154,7 +154,7 @@ mod readme {}
 pub use classifier::Classifier;
 pub use error::Error;
 #[doc(inline)]
-pub use estimators::{Prediction, Ranked, exact};
+pub use estimators::{LabelSet, Prediction, Ranked, exact};
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub use host::{doc_example, doc_file};

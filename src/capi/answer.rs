@@ -3,7 +3,7 @@
 use super::error::code;
 use super::scratch::Memory;
 use super::{ZhatError, ZhatModel, pointers};
-use crate::estimators::exact_up_to;
+use crate::estimators::{exact_up_to, set_of};
 use crate::{Classifier, Error, LogSum, Model, Prediction, Query};
 
 /// The most classes that a call returns.
@@ -287,6 +287,46 @@ fn probability(model: &Model<'_>, words: &[u32], result: &ZhatResult, class: usi
     }
     let row = model.row_of_class(class).ok_or(ZhatError::NoSuchClass)?;
     Ok(LogSum::from_words([exponent, low, high]).share(model.rows().score(row, query)))
+}
+
+/// Finds how many of the classes that a call returned are in the set that holds the true class for this share of the inputs:
+/// the first `len` of `top`, and `more` is 1 if there are others, or 0. `ZHAT_ERROR_ABSENT` if there is no such set: the model was
+/// built without sets, has none of this level, or the query is not like those that they were measured with.
+///
+/// # Safety
+/// `model` points to a model, or to zeros; `top` and `result` to what `zhat_classify` or `zhat_exact` wrote for it (`top` may be
+/// null where no class was asked for), `len` and `more` to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_set(
+    model: *const ZhatModel,
+    top: *const ZhatClass,
+    result: *const ZhatResult,
+    level: f32,
+    len: *mut u32,
+    more: *mut u32,
+) -> ZhatError {
+    let get = || {
+        // SAFETY: the caller's promise.
+        let (model, result) = unsafe { (pointers::shared(model)?.model()?, pointers::shared(result)?) };
+        let all = match result.top_len as usize {
+            0 => &[],
+            // SAFETY: the caller's promise.
+            top_len => unsafe { pointers::slice(top, top_len.min(ZHAT_MAX_TOP))? },
+        };
+        let is_familiar = match result.familiar {
+            ZhatAnswer::No => Some(false),
+            ZhatAnswer::Yes => Some(true),
+            ZhatAnswer::Unknown => None,
+        };
+        let all = all.iter().map(|class| class.p);
+        let (found, others) = set_of(model, level, result.nodes, is_familiar, all).ok_or(ZhatError::Absent)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            pointers::put(len, found as u32)?;
+            pointers::put(more, others.into())
+        }
+    };
+    code(get())
 }
 
 /// How an answer is found.

@@ -11,6 +11,7 @@ use zhat::host::describe::{Description, Needs, SectionSize, sections};
 use zhat::host::evaluate::{ModelSummary, Report};
 use zhat::host::import::{InputScale, as_partial, with_input_scale};
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
+use zhat::host::label::SetFigures;
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
 use zhat::model::Bits;
@@ -47,6 +48,16 @@ pub struct Build {
     /// The true class of each query: integers, .npy or .csv
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    /// Other queries that --labels are of, instead of --queries: nothing is tuned on them
+    #[arg(long, value_name = "FILE", requires = "labels")]
+    labelled_queries: Option<PathBuf>,
+    /// The true class of each of --test-queries
+    #[arg(long, value_name = "FILE", requires = "test_queries")]
+    test_labels: Option<PathBuf>,
+    /// Store what makes sets of classes that hold the true one for these shares of the inputs: 90%,95%, for example. For that a
+    /// fifth of the labels is put aside
+    #[arg(long, value_name = "SHARES", requires = "labels", value_delimiter = ',', value_parser = args::level)]
+    sets: Vec<f32>,
     /// Divide scores by the temperature at which --labels are most probable
     #[arg(long, requires = "labels")]
     fit_temperature: bool,
@@ -135,6 +146,8 @@ struct Json<'a> {
     expected: Option<&'a TrialResult>,
     /// What queries that nothing was tuned on showed; `null` without.
     report: Option<&'a Report>,
+    /// How sets of classes did on labels that nothing was made from.
+    sets: &'a [SetFigures],
     sections: &'a [SectionSize],
     needs: &'a Needs,
     warnings: &'a [String],
@@ -208,9 +221,16 @@ impl Build {
         let (queries, skipped) = self.read_queries(&layer, &progress)?;
         let doubts = self.expect_answers_of_the_network(&layer)?;
         let report = self.test_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
-        let labels = match (&self.labels, &queries) {
+        let labelled = self.labelled_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
+        let labels = match (&self.labels, labelled.as_ref().or(queries.as_ref())) {
             (Some(path), Some(queries)) => {
-                let source = self.queries.as_deref().unwrap_or(self.layer.path());
+                let source = self.labelled_queries.as_deref().or(self.queries.as_deref());
+                Some(inputs::labels(path, source.unwrap_or(self.layer.path()), queries, layer.weights.rows())?)
+            }
+            _ => None,
+        };
+        let report_labels = match (&self.test_labels, &self.test_queries, &report) {
+            (Some(path), Some(source), Some(queries)) => {
                 Some(inputs::labels(path, source, queries, layer.weights.rows())?)
             }
             _ => None,
@@ -227,6 +247,9 @@ impl Build {
         let request = Request {
             queries: queries.as_ref(),
             labels: labels.as_deref(),
+            labelled: labelled.as_ref(),
+            sets: &self.sets,
+            report_labels: report_labels.as_deref(),
             fit_temperature: self.fit_temperature,
             report: report.as_ref(),
             names: names.as_deref(),
@@ -280,6 +303,7 @@ impl Build {
                 temperature: made.temperature,
                 expected: made.index.as_ref().ok().map(|chosen| &chosen.expected),
                 report: made.report.as_ref(),
+                sets: &made.sets,
                 sections: &description.sections,
                 needs: &description.needs,
                 warnings: &warnings,
@@ -341,6 +365,8 @@ impl Build {
             given("--queries", &self.queries),
             given("--test-queries", &self.test_queries),
             given("--labels", &self.labels),
+            given("--labelled-queries", &self.labelled_queries),
+            given("--test-labels", &self.test_labels),
             given("--names", &self.names),
         ];
         self.layer.files().chain(others.into_iter().flatten())
@@ -456,6 +482,7 @@ impl Build {
                 made.index.as_ref().map_or((1.0, 1.0), |chosen| (chosen.expected.work, chosen.expected.max_work))
             }
         };
+        text += &output::sets(&made.sets);
         let bound = model.settings().map_or(1.0, |settings| settings.budget.cap as f32 / classes as f32);
         let [work_text, seen, bound] = [work, max_work, bound].map(percent);
         let _ =

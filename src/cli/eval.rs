@@ -9,6 +9,7 @@ use zhat::Model;
 use zhat::host::evaluate::{
     EvaluateError, Evaluation, FloatLayer, Method, Mismatch, Options, Report, TOP, mismatch, stored_budget,
 };
+use zhat::host::label::{Labelled, SetFigures, set_figures};
 use zhat::host::{Matrix, plots, warnings, with_fmbe};
 use zhat::model::{FmbeKind, ModelBuf};
 
@@ -111,11 +112,16 @@ impl Eval {
         if let (Some(path), Some(calibration)) = (&self.calibration, &calibration) {
             warnings.extend(warnings::of_scale(&shown, &queries, &path.display().to_string(), calibration));
         }
+        let sets = match &labels {
+            Some(labels) => set_figures(&file.model(), Labelled { queries: &queries, labels }, None)?,
+            None => Vec::new(),
+        };
         if self.json {
-            let warned = Warned { report: &found.report, warnings };
+            let warned = Warned { report: &found.report, sets: &sets, warnings };
             return print_json(&warned);
         }
-        print(&(text(&found.report) + &output::warnings(&warnings)))
+        let gap = if sets.is_empty() { "" } else { "\n" };
+        print(&(text(&found.report) + gap + &output::sets(&sets) + &output::warnings(&warnings)))
     }
 
     /// Which files are not those that the model was made from, and what would be.
@@ -143,6 +149,8 @@ impl Eval {
 struct Warned<'a> {
     #[serde(flatten)]
     report: &'a Report,
+    /// How sets of classes did on the labels.
+    sets: &'a [SetFigures],
     warnings: Vec<String>,
 }
 

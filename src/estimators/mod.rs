@@ -49,6 +49,7 @@ mod oracle;
 mod paper;
 mod prediction;
 mod sampling;
+mod sets;
 
 pub use draw::Drawn;
 pub use exact::exact;
@@ -66,6 +67,9 @@ pub use moments::{moments, moments_with_samples};
 pub use oracle::{Oracle, OracleHead, RetrievalError};
 pub use paper::{mimps, nmimps, self_normalised, uniform};
 pub use prediction::{Prediction, Ranked};
+pub use sets::LabelSet;
+#[cfg(feature = "capi")]
+pub(crate) use sets::set_of;
 
 pub use crate::search::Candidate;
 

@@ -7,6 +7,7 @@
 //! | [`make`] | everything at once, as `zhat build` does it: splits queries, meets limits, names classes, reports |
 //! | [`build`] | the builder itself: quantises, clusters, predicts, links, tunes, measures intervals |
 //! | [`evaluate`] | every estimator against the exact answer and the float layer |
+//! | [`label`] | what is true of the label: sets of classes that hold it, and how often they do |
 //! | `plots` | pictures of what was evaluated (feature `cli`) |
 //! | [`describe`], [`cost`], [`export`] | a model in words and numbers, what it costs on a device, and as a Rust module |
 //!
@@ -44,6 +45,7 @@ mod generate;
 mod grid;
 pub mod import;
 pub mod io;
+pub mod label;
 mod linear;
 pub mod make;
 mod matrix;

@@ -157,6 +157,8 @@ pub enum Section {
     LinkedRows = 22,
     /// What of the network behind the layer is left out of a partial model, as a text.
     LeftOut = 23,
+    /// What makes sets of classes that hold the true one.
+    Sets = 24,
 }
 
 impl Section {
@@ -167,7 +169,7 @@ impl Section {
     ///
     /// assert!(Section::ALL.iter().all(|section| section.kind() > 0));
     /// ```
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -191,6 +193,7 @@ impl Section {
         Self::Likeness,
         Self::LinkedRows,
         Self::LeftOut,
+        Self::Sets,
     ];
 
     /// The number in the file.
@@ -233,6 +236,7 @@ impl Section {
             Self::Likeness => "likeness",
             Self::LinkedRows => "linked rows",
             Self::LeftOut => "left out",
+            Self::Sets => "sets",
         }
     }
 
@@ -257,6 +261,7 @@ impl Section {
             Self::Measured | Self::LeftOut => "inspect",
             Self::InputScale => "int8 activations",
             Self::Trust | Self::Likeness => "intervals of p",
+            Self::Sets => "sets that hold the label",
         }
     }
 

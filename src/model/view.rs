@@ -4,7 +4,7 @@
 use super::header::Known;
 use super::header::{FileHeader, Header, Section};
 use super::sections::{fmbe, indices, numbers, optional_words, table, tree, words};
-use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Settings, Trust, check};
+use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Sets, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Bits, Indices, Query, RowFormat, RowTable};
@@ -516,6 +516,17 @@ impl<'a> Model<'a> {
     /// ```
     pub fn input_scale(&self) -> Option<InputScale> {
         InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
+    }
+
+    /// Returns what makes sets of classes that hold the true one, if the file was built with labels for it.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// assert!(model.sets().is_none()); // `zhat build --sets` adds them
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn sets(&self) -> Option<Sets<'a>> {
+        Sets::parse(self.header.section(Section::Sets)?)
     }
 
     pub(crate) fn has(&self, section: Section) -> bool {

@@ -30,6 +30,10 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
         &format!("build --model gemm.onnx {few}"),
         &format!("build --model int8.tflite {few}"),
         "build --weights weights.npy --work 10% --branching 8 --leaf 8 -o bare.zhat",
+        // Levels that so few labels are enough for.
+        &format!("build {LAYER} --labels labels.npy --sets 50%,60% --work 10% --branching 8 --leaf 8 -o sets.zhat"),
+        &format!("eval sets.zhat {LAYER} --labels labels.npy"),
+        "query sets.zhat --query queries.npy",
         "inspect few.zhat",
         "inspect bare.zhat",
         "inspect many.zhat",

@@ -23,12 +23,18 @@ pub struct Request<'a> {
     pub biases: &'a [f32],
     /// Queries to tune on.
     pub queries: Option<&'a Matrix>,
-    /// The true class of each of them.
+    /// The true class of each of them; of each of `labelled`, where there are such.
     pub labels: Option<&'a [usize]>,
+    /// Other queries that the labels are of. Nothing else is tuned on them.
+    pub labelled: Option<&'a Matrix>,
+    /// The shares of the inputs for which sets of classes are to hold the true one.
+    pub sets: &'a [f32],
     /// Whether to divide scores by the temperature that suits the labels best.
     pub fit_temperature: bool,
     /// Queries to report on; without them, the last fifth of `queries` is put aside for that.
     pub report: Option<&'a Matrix>,
+    /// The true class of each of `report`.
+    pub report_labels: Option<&'a [usize]>,
     /// A name for each class.
     pub names: Option<&'a [String]>,
     /// Work, cap, seed, and plans to try.
@@ -58,8 +64,11 @@ impl<'a> Request<'a> {
             biases,
             queries: None,
             labels: None,
+            labelled: None,
+            sets: &[],
             fit_temperature: false,
             report: None,
+            report_labels: None,
             names: None,
             targets: Targets::default(),
             knobs: Knobs::default(),
