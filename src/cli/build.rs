@@ -8,10 +8,10 @@ use clap::Args;
 use serde::Serialize;
 use zhat::host::build::{Chosen, Correction, NoIndex, Plan, Targets, TrialResult};
 use zhat::host::describe::{Description, Needs, SectionSize, sections};
-use zhat::host::evaluate::{ModelSummary, Report};
+use zhat::host::evaluate::{FloatLayer, ModelSummary, Report, mean_p};
 use zhat::host::import::{InputScale, as_partial, with_input_scale};
-use zhat::host::io::{expect_same_length, expect_writable, read_names};
-use zhat::host::label::SetFigures;
+use zhat::host::io::{ReadOptions, expect_same_length, expect_writable, read_names, read_queries, write_npy};
+use zhat::host::label::{MapFigures, SetFigures};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
 use zhat::model::Bits;
@@ -61,6 +61,17 @@ pub struct Build {
     /// Divide scores by the temperature at which --labels are most probable
     #[arg(long, requires = "labels")]
     fit_temperature: bool,
+    /// Fit the temperature to --labels and, if labels held out say that it is better, a bias or a factor of each class
+    #[arg(long, requires = "labels", conflicts_with = "fit_temperature")]
+    fit_map: bool,
+    /// Other shares of the classes than in training: 2×N, those of training and those of the deployment, or N, those of the
+    /// deployment, where the others are the mean p of the layer over --queries
+    #[arg(long, value_name = "FILE", conflicts_with = "sets")]
+    priors: Option<PathBuf>,
+    /// Write the layer as the model has it, weights.npy and bias.npy in this folder: with --fit-map or --priors it is what
+    /// `zhat eval` needs
+    #[arg(long, value_name = "FOLDER")]
+    write_layer: Option<PathBuf>,
     /// A name for each class, one per line: stored in the model file
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
@@ -142,6 +153,8 @@ struct Json<'a> {
     /// The shape of the index; `null` where all rows are scored.
     plan: Option<&'a Plan>,
     temperature: f32,
+    /// Which map from scores to probabilities was fitted; `null` without `--fit-map`.
+    map: Option<&'a MapFigures>,
     /// What the tuning showed; `null` where all rows are scored.
     expected: Option<&'a TrialResult>,
     /// What queries that nothing was tuned on showed; `null` without.
@@ -244,7 +257,10 @@ impl Build {
             }
             None => layer.names.clone(),
         };
+        let priors = self.priors.as_ref().map(|path| self.read_priors(path, &layer, queries.as_ref())).transpose()?;
         let request = Request {
+            fit_map: self.fit_map,
+            priors: priors.as_ref().map(|(before, after)| (&before[..], &after[..])),
             queries: queries.as_ref(),
             labels: labels.as_deref(),
             labelled: labelled.as_ref(),
@@ -274,6 +290,9 @@ impl Build {
             ..Request::new(&layer.weights, &layer.biases)
         };
         let mut made = make(&request, &mut |step| progress.step(step))?;
+        if let Some(folder) = &self.write_layer {
+            self.write_layer(folder, &made, &layer)?;
+        }
         self.expect_in_time(&made, layer.weights.rows(), layer.weights.cols())?;
         if let Some(input) = input {
             made.model = with_input_scale(&made.model, input)?;
@@ -301,6 +320,7 @@ impl Build {
                 model: &description.model,
                 plan: made.index.as_ref().ok().map(|chosen| &chosen.plan),
                 temperature: made.temperature,
+                map: made.map.as_ref(),
                 expected: made.index.as_ref().ok().map(|chosen| &chosen.expected),
                 report: made.report.as_ref(),
                 sets: &made.sets,
@@ -330,6 +350,46 @@ impl Build {
                 writeln!(text, "ran the network on {files} files: {rows} queries, {skipped} steps skipped as padding");
         }
         print(&(text + &self.text(&made, start.elapsed()) + &output::warnings(&warnings)))
+    }
+
+    /// Shares of the classes in training and in the deployment.
+    fn read_priors(&self, path: &Path, layer: &Layer, queries: Option<&Matrix>) -> Outcome<(Vec<f32>, Vec<f32>)> {
+        let shares = read_queries(path, ReadOptions::default())?;
+        let classes = layer.weights.rows();
+        let wrong = |what: &str| Failure::Failed(format!("{}: {what}", path.display()));
+        let values = shares.data();
+        if values.iter().any(|&p| !p.is_finite() || p < 0.0) {
+            return Err(wrong("shares are numbers from zero on"));
+        }
+        let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+        let (before, after) = match (values.len(), queries) {
+            (len, _) if len == 2 * classes => (values[..classes].to_vec(), &values[classes..]),
+            (len, Some(queries)) if len == classes => (mean_p(float, queries), values),
+            (len, None) if len == classes => {
+                return Err(wrong("one share for each class is enough with --queries only: give those of training as well, 2×N"));
+            }
+            (len, _) => return Err(wrong(&format!("{len} shares, but there are {classes} classes: N or 2×N are needed"))),
+        };
+        let whole = |shares: &[f32]| {
+            let sum: f32 = shares.iter().sum();
+            if sum > 0.0 { Ok(shares.iter().map(|p| p / sum).collect()) } else { Err(wrong("all shares are zero")) }
+        };
+        Ok((whole(&before)?, whole(after)?))
+    }
+
+    /// Writes the layer that the model was made from, at the temperature of the one that was given.
+    fn write_layer(&self, folder: &Path, made: &Made, layer: &Layer) -> Outcome {
+        let (weights, biases) = match &made.layer {
+            Some((weights, biases)) => (weights, &biases[..]),
+            None => (&layer.weights, &layer.biases[..]),
+        };
+        let t = if made.layer.is_some() { made.temperature } else { 1.0 };
+        let scaled = |values: &[f32], cols: usize| {
+            Matrix::new(values.iter().map(|x| x * t).collect(), cols).ok_or(Failure::Failed("an empty layer".into()))
+        };
+        std::fs::create_dir_all(folder)?;
+        write_npy(folder.join("weights.npy"), &scaled(weights.data(), weights.cols())?)?;
+        Ok(write_npy(folder.join("bias.npy"), &scaled(biases, 1)?)?)
     }
 
     /// How int8 activations are to be read: as the network or the options say.
@@ -367,6 +427,7 @@ impl Build {
             given("--labels", &self.labels),
             given("--labelled-queries", &self.labelled_queries),
             given("--test-labels", &self.test_labels),
+            given("--priors", &self.priors),
             given("--names", &self.names),
         ];
         self.layer.files().chain(others.into_iter().flatten())
@@ -442,8 +503,19 @@ impl Build {
         table.row(vec!["file".into(), count(model.len() as u64), bytes(model.len())]);
         let _ = writeln!(text, "\n{}", table.render());
         text += &index(&made.index);
-        if self.fit_temperature {
+        if self.fit_temperature || self.fit_map {
             let _ = writeln!(text, "temperature   {:.4}", made.temperature);
+        }
+        if let Some(map) = &made.map {
+            let _ = match map.tried.iter().max_by(|a, b| a.gain.total_cmp(&b.gain)) {
+                Some(best) => writeln!(
+                    text,
+                    "map           {}, fitted to {} labels; the best beyond the temperature, {} at a prior of {} labels, \
+                     gains {:.4} ± {:.4} of log-loss",
+                    map.chosen, map.labels, best.name, best.prior, best.gain, best.gain_error
+                ),
+                None => writeln!(text, "map           {}: {} labels are too few for more", map.chosen, map.labels),
+            };
         }
         let (work, max_work) = match &made.report {
             Some(report) => {

@@ -43,7 +43,7 @@ pub use quality::Reliability;
 pub use report::{Data, EstimatorReport, Labelled, ModelSummary, Quality, Report};
 pub use same_layer::{Mismatch, mismatch};
 pub use sweep::{Point, pareto, sweep};
-pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, scores};
+pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, mean_p, quantised, scores};
 
 use super::Matrix;
 use crate::model::Budget;

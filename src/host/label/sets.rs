@@ -386,31 +386,13 @@ fn groups(labels: &[usize], classes: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::drawn;
     use super::*;
     use crate::host::{Kind, Layer, flat_model};
 
     #[test]
     fn classes_of_half_of_the_labels_are_frequent() {
         assert_eq!(groups(&[1, 1, 1, 3, 0, 3, 1, 2], 5), [1, 0, 1, 1, 2]);
-    }
-
-    /// Labels drawn from the layer's own p, at a temperature that the layer does not know.
-    fn drawn(layer: &Layer, queries: &crate::host::Matrix, temperature: f32) -> Vec<usize> {
-        let mut state = 12_345_u64;
-        let mut uniform = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        };
-        let draw = |query: &[f32]| {
-            let float =
-                crate::host::evaluate::FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature };
-            let scores = crate::host::evaluate::scores(&float, query);
-            let most = scores.iter().fold(f32::MIN, |a, &b| a.max(b));
-            let all: Vec<f64> = scores.iter().map(|score| f64::from(score - most).exp()).collect();
-            let mut left = uniform() * all.iter().sum::<f64>();
-            all.iter().position(|p| { left -= p; left <= 0.0 }).unwrap_or(0)
-        };
-        queries.iter().map(draw).collect()
     }
 
     #[test]

@@ -15,7 +15,7 @@ use parts::Parts;
 
 use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build, indices};
 use crate::host::evaluate::{EvaluateError, Evaluation, FloatLayer, Method, Options, Report};
-use crate::host::label::{SetFigures, SetsError, set_figures, with_sets};
+use crate::host::label::{MapFigures, Mapped, SetFigures, SetsError, fit_map, set_figures, shifted, with_sets};
 use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
 
@@ -97,6 +97,10 @@ pub struct Made {
     pub temperature: f32,
     /// How sets of classes did on labels that nothing was made from: one for each level, if there were such labels.
     pub sets: Vec<SetFigures>,
+    /// Which map from scores to probabilities was fitted, if one was asked for.
+    pub map: Option<MapFigures>,
+    /// The layer that the model was made from, where that is not the one that was given: weights and biases.
+    pub layer: Option<(Matrix, Vec<f32>)>,
 }
 
 /// Makes a model.
@@ -122,12 +126,26 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
     let (tuned, held) = (parts.tune.as_ref().or(request.queries), parts.held.as_ref().or(request.report));
     let mut course = Course::new(request, tuned.map(Matrix::rows), held.map(Matrix::rows));
     let mut temperature = 1.0;
-    if let (true, Some(fit)) = (request.fit_temperature, parts.fit()) {
+    let mut map = None;
+    let mut changed = None;
+    if let (true, Some(fit)) = (request.fit_temperature || request.fit_map, parts.fit()) {
         progress(course.temperature());
-        temperature = fit_temperature(request.weights, request.biases, fit.queries, fit.labels);
+        if request.fit_map {
+            let Mapped { weights, biases, figures } = fit_map(request.weights, request.biases, fit);
+            temperature = figures.temperature;
+            changed = Some((weights, biases));
+            map = Some(figures);
+        } else {
+            temperature = fit_temperature(request.weights, request.biases, fit.queries, fit.labels);
+            changed = (temperature != 1.0).then(|| at_temperature(request, temperature));
+        }
     }
-    let scaled = (temperature != 1.0).then(|| at_temperature(request, temperature));
-    let (weights, biases) = match &scaled {
+    if let Some((before, after)) = request.priors {
+        let (weights, biases) = changed.unwrap_or_else(|| (request.weights.clone(), request.biases.to_vec()));
+        let biases = shifted(&biases, before, after);
+        changed = Some((weights, biases));
+    }
+    let (weights, biases) = match &changed {
         Some((weights, biases)) => (weights, &biases[..]),
         None => (request.weights, request.biases),
     };
@@ -157,7 +175,7 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
         }
     }
     let model = finish(model, temperature, request, report.as_ref())?;
-    Ok(Made { model, index, report, temperature, sets })
+    Ok(Made { model, index, report, temperature, sets, map, layer: changed })
 }
 
 fn check(request: &Request<'_>) -> Result<(), MakeError> {
@@ -173,6 +191,9 @@ fn check(request: &Request<'_>) -> Result<(), MakeError> {
         if let Some(&label) = labels.iter().find(|&&label| label >= request.weights.rows()) {
             return Err(EvaluateError::Size("label", label).into());
         }
+    }
+    for priors in request.priors.iter().flat_map(|&(before, after)| [before, after]) {
+        same("shares of classes", priors.len(), request.weights.rows())?;
     }
     if let Some(report) = request.report {
         same("columns of the queries to report on", report.cols(), request.weights.cols())?;

@@ -62,7 +62,7 @@ impl Parts {
         if let (Some(queries), Some(labels)) = (request.labelled, request.labels) {
             let n = queries.rows();
             let end = if request.report_labels.is_some() { n } else { n - n / 5 };
-            let first = match (has_sets, request.fit_temperature) {
+            let first = match (has_sets, request.fit_temperature || request.fit_map) {
                 (true, false) => 0,
                 (true, true) => 3 * n / 10,
                 (false, _) => end,

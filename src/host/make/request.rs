@@ -31,6 +31,10 @@ pub struct Request<'a> {
     pub sets: &'a [f32],
     /// Whether to divide scores by the temperature that suits the labels best.
     pub fit_temperature: bool,
+    /// Whether to fit the temperature and, where labels held out say that it is better, a bias or a factor of each class.
+    pub fit_map: bool,
+    /// The shares of the classes among the inputs that the layer was trained for, and among those of the deployment.
+    pub priors: Option<(&'a [f32], &'a [f32])>,
     /// Queries to report on; without them, the last fifth of `queries` is put aside for that.
     pub report: Option<&'a Matrix>,
     /// The true class of each of `report`.
@@ -67,6 +71,8 @@ impl<'a> Request<'a> {
             labelled: None,
             sets: &[],
             fit_temperature: false,
+            fit_map: false,
+            priors: None,
             report: None,
             report_labels: None,
             names: None,

@@ -1,0 +1,298 @@
+//! The map from scores to probabilities that labels ask for, as far as it can be folded into rows and biases: a device pays
+//! nothing for it.
+//!
+//! ```text
+//! temperature      u/T
+//! biases           u/T + β
+//! scales           a·(u − ū)/T + ū/T + β        a, β one number for each class, ū the mean score of the class
+//! ```
+//!
+//! β and a − 1 are drawn towards zero by a normal prior, as most classes have few labels or none. Its strength, and whether
+//! there is any β or a at all, is chosen by the mean −ln p of labels that the map was not fitted on, in five parts, one after the
+//! other. A map beyond the temperature is taken only if it is better than that by more than a standard error of the difference.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::Labelled;
+use crate::host::evaluate::{FloatLayer, scores};
+use crate::host::{Matrix, fit_temperature};
+
+/// The most scores that are looked at; queries beyond that are left out, evenly.
+const MOST_SCORES: usize = 10_000_000;
+/// Parts that take turns to be held out.
+const PARTS: usize = 5;
+/// With fewer labels the temperature is all there is.
+const FEW: usize = 200;
+/// What priors on β count for, in labels.
+const PRIORS: [f32; 3] = [1.0, 4.0, 16.0];
+/// The prior on a − 1 is narrower by this.
+const NARROWER: f32 = 10.0;
+/// Steps towards the minimum.
+const STEPS: usize = 12;
+/// The second derivatives of a class are up to twice those that its own step takes into account.
+const DAMPING: f32 = 1.3;
+
+/// A layer whose probabilities are those that labels ask for.
+#[derive(Clone, Debug)]
+pub(in crate::host) struct Mapped {
+    pub weights: Matrix,
+    pub biases: Vec<f32>,
+    pub figures: MapFigures,
+}
+
+/// What was chosen, and by what.
+///
+/// ```
+/// use zhat::host::make::{Request, make};
+/// use zhat::host::{Kind, Layer};
+///
+/// let layer = Layer::generate(60, 8, 1);
+/// let queries = layer.queries(Kind::Classifier, 100, 2);
+/// let labels: Vec<usize> = (0..100).map(|i| i % 60).collect(); // the true classes
+/// let request = Request {
+///     queries: Some(&queries),
+///     labels: Some(&labels),
+///     fit_map: true,
+///     ..Request::new(&layer.weights, &layer.biases)
+/// };
+/// let map = make(&request, &mut |_| {})?.map.expect("labels");
+/// assert_eq!(map.chosen, "temperature"); // more takes 200 labels
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Serialize)]
+pub struct MapFigures {
+    /// "temperature", "biases" or "scales".
+    pub chosen: &'static str,
+    /// What scores were divided by.
+    pub temperature: f32,
+    /// Labels that it was fitted to.
+    pub labels: usize,
+    /// What was tried beyond the temperature; empty with few labels.
+    pub tried: Vec<TriedMap>,
+}
+
+/// A map that was tried.
+///
+/// ```
+/// use zhat::host::label::TriedMap;
+///
+/// let is_better = |map: &TriedMap| map.gain > map.gain_error;
+/// assert!(is_better(&TriedMap { name: "biases", prior: 4.0, gain: 0.1, gain_error: 0.02 }));
+/// ```
+#[derive(Clone, Debug, Serialize)]
+pub struct TriedMap {
+    /// "biases" or "scales".
+    pub name: &'static str,
+    /// How many labels the prior counts for.
+    pub prior: f32,
+    /// The mean −ln p of labels held out, of the temperature less that of this map: above zero it is better.
+    pub gain: f32,
+    /// Its standard error.
+    pub gain_error: f32,
+}
+
+/// A factor and an addend for the scores of each class, once they are divided by the temperature.
+struct Map {
+    temperature: f32,
+    means: Vec<f32>,
+    factors: Vec<f32>,
+    shifts: Vec<f32>,
+}
+
+/// Fits a map to labels, and applies it to the layer.
+pub(in crate::host) fn fit_map(weights: &Matrix, biases: &[f32], labelled: Labelled<'_>) -> Mapped {
+    let count = (MOST_SCORES / weights.rows().max(1)).max(FEW).min(labelled.labels.len());
+    let step = labelled.labels.len().div_ceil(count.max(1)).max(1);
+    let picked: Vec<usize> = (0..labelled.labels.len()).step_by(step).collect();
+    let temperature = fit_temperature(weights, biases, labelled.queries, labelled.labels);
+    let mut figures =
+        MapFigures { chosen: "temperature", temperature, labels: picked.len(), tried: Vec::new() };
+    let mut map = Map::of(temperature, Vec::new(), weights.rows());
+    if picked.len() >= FEW {
+        let float = FloatLayer { weights, biases, temperature: 1.0 };
+        let cases: Vec<Case> = picked
+            .par_iter()
+            .map(|&at| Case { scores: scores(&float, labelled.queries.row(at)), label: labelled.labels[at] })
+            .collect();
+        let means = means(&cases);
+        let all: Vec<usize> = (0..cases.len()).collect();
+        let mut best = None;
+        // The same temperature in all parts: one number of hundreds of labels is what it is without a fifth of them.
+        let plain = Map::of(temperature, means.clone(), weights.rows());
+        let losses: Vec<f64> = cases.par_iter().map(|case| plain.loss(case)).collect();
+        for name in ["biases", "scales"] {
+            for prior in PRIORS {
+                let held_out = |part: usize| {
+                    let is_held = |at: usize| at * PARTS / cases.len() == part;
+                    let (held, rest): (Vec<usize>, Vec<usize>) = all.iter().partition(|&&at| is_held(at));
+                    let map = plain.fitted(&cases, &rest, name == "scales", prior);
+                    held.par_iter().map(|&at| losses[at] - map.loss(&cases[at])).collect::<Vec<f64>>()
+                };
+                let gains: Vec<f64> = (0..PARTS).flat_map(held_out).collect();
+                let n = gains.len() as f64;
+                let gain = gains.iter().sum::<f64>() / n;
+                let error = (gains.iter().map(|x| (x - gain).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt();
+                figures.tried.push(TriedMap { name, prior, gain: gain as f32, gain_error: error as f32 });
+                if gain > error && best.is_none_or(|(most, _, _)| gain > most) {
+                    best = Some((gain, name, prior));
+                }
+            }
+        }
+        if let Some((_, name, prior)) = best {
+            figures.chosen = name;
+            map = plain.fitted(&cases, &all, name == "scales", prior);
+        }
+    }
+    let (weights, biases) = map.applied(weights, biases);
+    Mapped { weights, biases, figures }
+}
+
+/// Adds to the biases what a deployment with other shares of the classes asks for: ln of the new share over the old one.
+/// A class of no share is masked.
+pub(in crate::host) fn shifted(biases: &[f32], before: &[f32], after: &[f32]) -> Vec<f32> {
+    let shift = |((bias, before), after): ((&f32, &f32), &f32)| {
+        if *after > 0.0 { bias + (after / before.max(f32::MIN_POSITIVE)).ln() } else { f32::NEG_INFINITY }
+    };
+    biases.iter().zip(before).zip(after).map(shift).collect()
+}
+
+/// The scores of a query, and its label.
+struct Case {
+    scores: Vec<f32>,
+    label: usize,
+}
+
+/// The mean score of each class.
+fn means(cases: &[Case]) -> Vec<f32> {
+    let mut sums = vec![0.0_f64; cases[0].scores.len()];
+    for case in cases {
+        sums.iter_mut().zip(&case.scores).for_each(|(sum, &score)| *sum += f64::from(score));
+    }
+    sums.iter().map(|sum| (sum / cases.len() as f64) as f32).collect()
+}
+
+impl Map {
+    /// A temperature and nothing else.
+    fn of(temperature: f32, means: Vec<f32>, classes: usize) -> Self {
+        Self { temperature, means, factors: vec![1.0; classes], shifts: vec![0.0; classes] }
+    }
+
+    /// The scores after the map, and those before it less their means, both over the temperature.
+    fn score(&self, class: usize, score: f32) -> (f32, f32) {
+        let centred = (score - self.means[class]) / self.temperature;
+        (self.factors[class] * centred + self.means[class] / self.temperature + self.shifts[class], centred)
+    }
+
+    /// p of all classes.
+    fn softmax(&self, case: &Case) -> Vec<f32> {
+        let mut all: Vec<f32> = case.scores.iter().enumerate().map(|(class, &s)| self.score(class, s).0).collect();
+        let most = all.iter().copied().filter(|s| !s.is_nan()).fold(f32::MIN, f32::max);
+        // A masked class has a score of −∞, from which nothing can be taken away.
+        all.iter_mut().for_each(|s| *s = if s.is_nan() { 0.0 } else { (*s - most).exp() });
+        let sum: f64 = all.iter().map(|&p| f64::from(p)).sum();
+        all.iter_mut().for_each(|p| *p = (f64::from(*p) / sum) as f32);
+        all
+    }
+
+    fn loss(&self, case: &Case) -> f64 {
+        -f64::from(self.softmax(case)[case.label].max(f32::MIN_POSITIVE)).ln()
+    }
+
+    /// Steps from here to the minimum for some of the cases.
+    fn fitted(&self, cases: &[Case], some: &[usize], has_factors: bool, prior: f32) -> Self {
+        let classes = self.shifts.len();
+        let mut map = Self { temperature: self.temperature, means: self.means.clone(), factors: self.factors.clone(), shifts: self.shifts.clone() };
+        for _ in 0..STEPS {
+            let chunks: Vec<Vec<[f32; 4]>> = some
+                .par_chunks(some.len().div_ceil(8).max(1))
+                .map(|chunk| {
+                    // First and second derivatives by shift and factor.
+                    let mut sums = vec![[0.0_f32; 4]; classes];
+                    for &at in chunk {
+                        let case = &cases[at];
+                        for (class, p) in map.softmax(case).into_iter().enumerate() {
+                            let off = p - f32::from(u8::from(class == case.label));
+                            let own = p * (1.0 - p);
+                            let centred = map.score(class, case.scores[class]).1;
+                            let centred = if centred.is_finite() { centred } else { 0.0 };
+                            let terms = [off, own, off * centred, own * centred * centred];
+                            sums[class].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+                        }
+                    }
+                    sums
+                })
+                .collect();
+            for class in 0..classes {
+                let sum = |at: usize| chunks.iter().map(|sums| sums[class][at]).sum::<f32>();
+                map.shifts[class] -= (sum(0) + prior * map.shifts[class]) / (DAMPING * sum(1) + prior);
+                if has_factors {
+                    let prior = prior * NARROWER;
+                    map.factors[class] -= (sum(2) + prior * (map.factors[class] - 1.0)) / (DAMPING * sum(3) + prior);
+                    // A class whose score says nothing, or the opposite, is not turned round.
+                    map.factors[class] = map.factors[class].clamp(0.25, 4.0);
+                }
+            }
+        }
+        map
+    }
+
+    fn applied(&self, weights: &Matrix, biases: &[f32]) -> (Matrix, Vec<f32>) {
+        let factor = |class: usize| self.factors[class] / self.temperature;
+        let data = weights.iter().enumerate().flat_map(|(class, row)| row.iter().map(move |w| w * factor(class)));
+        let bias = |(class, bias): (usize, &f32)| {
+            let mean = self.means.get(class).copied().filter(|mean| mean.is_finite()).unwrap_or(0.0);
+            let same = (1.0 - self.factors[class]) * mean / self.temperature;
+            bias * factor(class) + same + self.shifts[class]
+        };
+        let biases = biases.iter().enumerate().map(bias).collect();
+        (Matrix::new(data.collect(), weights.cols()).expect("whole rows"), biases)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::drawn;
+    use super::*;
+    use crate::host::{Kind, Layer};
+
+    fn loss(weights: &Matrix, biases: &[f32], labelled: Labelled<'_>) -> f64 {
+        let float = FloatLayer { weights, biases, temperature: 1.0 };
+        let of = |(query, &label): (&[f32], &usize)| {
+            let map = Map::of(1.0, vec![0.0; biases.len()], biases.len());
+            map.loss(&Case { scores: scores(&float, query), label })
+        };
+        labelled.queries.iter().zip(labelled.labels).map(of).sum::<f64>() / labelled.labels.len() as f64
+    }
+
+    #[test]
+    fn biases_that_are_off_are_found_and_a_layer_that_is_right_is_left_alone() {
+        let layer = Layer::generate(40, 8, 1);
+        let (one, other) = (layer.queries(Kind::LanguageModel, 2000, 2), layer.queries(Kind::LanguageModel, 1000, 3));
+        let (labels, others) = (drawn(&layer, &one, 1.0), drawn(&layer, &other, 1.0));
+        let test = Labelled { queries: &other, labels: &others };
+        // The layer that the labels are drawn from, and one whose biases are off by up to 2 nats.
+        let off: Vec<f32> = layer.biases.iter().enumerate().map(|(i, b)| b + (i as f32 * 1.7).sin() * 2.0).collect();
+        for (biases, is_off) in [(&layer.biases, false), (&off, true)] {
+            let labelled = Labelled { queries: &one, labels: &labels };
+            let mapped = fit_map(&layer.weights, biases, labelled);
+            let temperature = mapped.figures.temperature;
+            let scaled: Vec<f32> = biases.iter().map(|b| b / temperature).collect();
+            let weights = layer.weights.data().iter().map(|w| w / temperature).collect();
+            let plain = loss(&Matrix::new(weights, 8).expect("whole rows"), &scaled, test);
+            let found = loss(&mapped.weights, &mapped.biases, test);
+            let truth = loss(&layer.weights, &layer.biases, test);
+            assert!(found <= plain + 0.01, "{found} {plain}");
+            assert!(found - truth < 0.05, "{found} {truth}: {:?}", mapped.figures);
+            assert!(!is_off || plain - truth > 0.1);
+            assert!(is_off == (mapped.figures.chosen != "temperature") || found <= plain);
+        }
+    }
+
+    #[test]
+    fn a_shift_of_the_labels_is_a_shift_of_the_biases() {
+        let shifted = shifted(&[1.0, 2.0, 3.0], &[0.5, 0.25, 0.25], &[0.25, 0.75, 0.0]);
+        assert!((shifted[0] - (1.0 - 2.0_f32.ln())).abs() < 1e-6 && (shifted[1] - (2.0 + 3.0_f32.ln())).abs() < 1e-6);
+        assert_eq!(shifted[2], f32::NEG_INFINITY);
+    }
+}
