@@ -3,7 +3,7 @@
 use super::error::code;
 use super::scratch::Memory;
 use super::{ZhatError, ZhatModel, pointers};
-use crate::estimators::{exact_up_to, set_of};
+use crate::estimators::{exact_up_to, known_of, set_of};
 use crate::{Classifier, Error, LogSum, Model, Prediction, Query};
 
 /// The most classes that a call returns.
@@ -313,11 +313,7 @@ pub unsafe extern "C" fn zhat_set(
             // SAFETY: the caller's promise.
             top_len => unsafe { pointers::slice(top, top_len.min(ZHAT_MAX_TOP))? },
         };
-        let is_familiar = match result.familiar {
-            ZhatAnswer::No => Some(false),
-            ZhatAnswer::Yes => Some(true),
-            ZhatAnswer::Unknown => None,
-        };
+        let is_familiar = result.familiar.into();
         let all = all.iter().map(|class| class.p);
         let (found, others) = set_of(model, level, result.nodes, is_familiar, all).ok_or(ZhatError::Absent)?;
         // SAFETY: the caller's promise.
@@ -325,6 +321,44 @@ pub unsafe extern "C" fn zhat_set(
             pointers::put(len, found as u32)?;
             pointers::put(more, others.into())
         }
+    };
+    code(get())
+}
+
+/// Finds whether the query of the last call is one of the classes at all, by what was learnt from examples that are none: `scratch`
+/// is the memory of that call, with nothing written to it since, `top` and `result` are what it wrote. `ZHAT_ERROR_ABSENT` if the
+/// model was built without such examples, or no class was asked for. `ZHAT_ANSWER_UNKNOWN` if the call had another budget than what was
+/// measured.
+///
+/// # Safety
+/// As `zhat_probability` and `zhat_set`; `known` points to room for an answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_is_known(
+    model: *const ZhatModel,
+    scratch: *const u32,
+    scratch_words: usize,
+    top: *const ZhatClass,
+    result: *const ZhatResult,
+    known: *mut ZhatAnswer,
+) -> ZhatError {
+    let get = || {
+        // SAFETY: the caller's promise.
+        let (model, words, result) = unsafe {
+            (pointers::shared(model)?.model()?, pointers::slice(scratch, scratch_words)?, pointers::shared(result)?)
+        };
+        if result.top_len == 0 || model.recognition().is_none() {
+            return Err(ZhatError::Absent);
+        }
+        // SAFETY: the caller's promise.
+        let p = unsafe { pointers::shared(top)? }.p;
+        let query = Query::left_in(words, model.rows().stride()).ok_or(ZhatError::Scratch)?;
+        query.check(model)?;
+        if query.norm().to_bits() != result.whole[3] {
+            return Err(ZhatError::OtherQuery);
+        }
+        let (work, numbers) = ((result.nodes, result.familiar.into()), (result.energy, p, result.far_share));
+        // SAFETY: the caller's promise.
+        unsafe { pointers::put(known, known_of(model, query, work, numbers).into()) }
     };
     code(get())
 }
@@ -399,6 +433,16 @@ unsafe fn put(
     }
     // SAFETY: the caller's promise.
     unsafe { pointers::put(result, ZhatResult::of(prediction, query)) }
+}
+
+impl From<ZhatAnswer> for Option<bool> {
+    fn from(answer: ZhatAnswer) -> Self {
+        match answer {
+            ZhatAnswer::Yes => Some(true),
+            ZhatAnswer::No => Some(false),
+            ZhatAnswer::Unknown => None,
+        }
+    }
 }
 
 impl From<Option<bool>> for ZhatAnswer {

@@ -11,7 +11,7 @@ use zhat::host::describe::{Description, Needs, SectionSize, sections};
 use zhat::host::evaluate::{FloatLayer, ModelSummary, Report, mean_p};
 use zhat::host::import::{InputScale, as_partial, with_input_scale};
 use zhat::host::io::{ReadOptions, expect_same_length, expect_writable, read_names, read_queries, write_npy};
-use zhat::host::label::{MapFigures, SetFigures};
+use zhat::host::label::{KnownFigures, MapFigures, SetFigures, TriedScore};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
 use zhat::model::Bits;
@@ -119,6 +119,10 @@ pub struct Build {
     /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = args::share)]
     reject: f32,
+    /// Inputs of the layer that are none of the classes, as they occur: stores what tells them, for `Prediction::is_known`. 40 or
+    /// more, in any order in which neighbours are alike, by speaker for example; a quarter is reported on
+    #[arg(long, value_name = "FILE")]
+    ood_queries: Option<PathBuf>,
     /// Seed of everything that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -161,6 +165,8 @@ struct Json<'a> {
     report: Option<&'a Report>,
     /// How sets of classes did on labels that nothing was made from.
     sets: &'a [SetFigures],
+    /// How well inputs that are none of the classes are told; `null` without examples of them.
+    known: Option<&'a KnownFigures>,
     sections: &'a [SectionSize],
     needs: &'a Needs,
     warnings: &'a [String],
@@ -258,7 +264,9 @@ impl Build {
             None => layer.names.clone(),
         };
         let priors = self.priors.as_ref().map(|path| self.read_priors(path, &layer, queries.as_ref())).transpose()?;
+        let unknown = self.ood_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
         let request = Request {
+            unknown: unknown.as_ref(),
             fit_map: self.fit_map,
             priors: priors.as_ref().map(|(before, after)| (&before[..], &after[..])),
             queries: queries.as_ref(),
@@ -324,6 +332,7 @@ impl Build {
                 expected: made.index.as_ref().ok().map(|chosen| &chosen.expected),
                 report: made.report.as_ref(),
                 sets: &made.sets,
+                known: made.known.as_ref(),
                 sections: &description.sections,
                 needs: &description.needs,
                 warnings: &warnings,
@@ -366,9 +375,13 @@ impl Build {
             (len, _) if len == 2 * classes => (values[..classes].to_vec(), &values[classes..]),
             (len, Some(queries)) if len == classes => (mean_p(float, queries), values),
             (len, None) if len == classes => {
-                return Err(wrong("one share for each class is enough with --queries only: give those of training as well, 2×N"));
+                return Err(wrong(
+                    "one share for each class is enough with --queries only: give those of training as well, 2×N",
+                ));
             }
-            (len, _) => return Err(wrong(&format!("{len} shares, but there are {classes} classes: N or 2×N are needed"))),
+            (len, _) => {
+                return Err(wrong(&format!("{len} shares, but there are {classes} classes: N or 2×N are needed")));
+            }
         };
         let whole = |shares: &[f32]| {
             let sum: f32 = shares.iter().sum();
@@ -428,6 +441,7 @@ impl Build {
             given("--labelled-queries", &self.labelled_queries),
             given("--test-labels", &self.test_labels),
             given("--priors", &self.priors),
+            given("--ood-queries", &self.ood_queries),
             given("--names", &self.names),
         ];
         self.layer.files().chain(others.into_iter().flatten())
@@ -482,6 +496,36 @@ impl Build {
     #[cfg(not(feature = "import"))]
     fn expect_answers_of_the_network(&self, _: &Layer) -> Outcome<Option<String>> {
         Ok(None)
+    }
+
+    /// How well inputs that are none of the classes are told.
+    fn known_text(&self, made: &Made) -> String {
+        let Some(found) = &made.known else {
+            return match (&self.ood_queries, &self.labels) {
+                (Some(_), _) => "none of them  not told: that takes 40 --ood-queries and 200 --queries at least\n".into(),
+                (None, Some(_)) => {
+                    "none of them  unknown: how well inputs of no class are told takes examples of them, --ood-queries\n".into()
+                }
+                (None, None) => String::new(),
+            };
+        };
+        let of = |tried: &TriedScore| {
+            format!("{} {:.3} ({:.3} to {:.3})", tried.name, tried.auroc, tried.auroc_low, tried.auroc_high)
+        };
+        format!(
+            "none of them  told by {}: it rejects {} ({} to {}) of {} known queries and accepts {} ({} to {}) of {} that are none\n  \
+             AUROC       {}\n",
+            found.chosen,
+            percent(found.rejected),
+            percent(found.rejected_low),
+            percent(found.rejected_high),
+            found.known,
+            percent(found.accepted),
+            percent(found.accepted_low),
+            percent(found.accepted_high),
+            found.unknown,
+            found.tried.iter().map(of).collect::<Vec<_>>().join(", ")
+        )
     }
 
     /// The report at the end.
@@ -541,6 +585,17 @@ impl Build {
                 if let (Some(loss), Some(ece)) = (found.log_loss, found.ece) {
                     let _ = writeln!(text, "labels        log-loss {loss:.4}, calibration error {}", percent(ece));
                 }
+                if let Some(figures) = &found.figures {
+                    let _ = writeln!(
+                        text,
+                        "              {} ({} to {}) in bins of equal mass, where chance alone makes {}; Brier {:.4}",
+                        percent(figures.ece),
+                        percent(figures.ece_low),
+                        percent(figures.ece_high),
+                        percent(figures.ece_by_chance),
+                        figures.brier
+                    );
+                }
                 (found.work_mean, found.work_max)
             }
             None => {
@@ -555,6 +610,7 @@ impl Build {
             }
         };
         text += &output::sets(&made.sets);
+        text += &self.known_text(made);
         let bound = model.settings().map_or(1.0, |settings| settings.budget.cap as f32 / classes as f32);
         let [work_text, seen, bound] = [work, max_work, bound].map(percent);
         let _ =

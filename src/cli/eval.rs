@@ -274,6 +274,33 @@ pub fn text(report: &Report) -> String {
             }
         }
         let _ = write!(text, "\n{}", table.render());
+        text += &figures(report);
     }
     text
+}
+
+/// What p of the best class is worth.
+fn figures(report: &Report) -> String {
+    let with_figures = || report.estimators.iter().filter_map(|e| Some((e, e.figures.as_ref()?)));
+    let shares =
+        with_figures().next().map_or(Vec::new(), |(_, figures)| figures.surest.iter().map(|s| s.share).collect());
+    let mut headings =
+        vec!["p of the best class".to_owned(), "ECE, equal mass".into(), "95 %".into(), "by chance".into()];
+    headings.extend(["by class".into(), "Brier".into(), "risk area".into()]);
+    headings.extend(shares.iter().map(|&share| format!("surest {}", percent(share))));
+    let mut table = Table::new(&headings.iter().map(String::as_str).collect::<Vec<_>>());
+    for (e, figures) in with_figures() {
+        let mut row = vec![
+            e.name.into(),
+            percent(figures.ece),
+            format!("{} to {}", percent(figures.ece_low), percent(figures.ece_high)),
+            percent(figures.ece_by_chance),
+            percent(figures.classwise_ece),
+            format!("{:.4}", figures.brier),
+            percent(figures.risk_area),
+        ];
+        row.extend(figures.surest.iter().map(|surest| percent(surest.accuracy)));
+        table.row(row);
+    }
+    format!("\n{}", table.render())
 }

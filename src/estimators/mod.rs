@@ -42,6 +42,7 @@ pub(crate) mod draw;
 mod exact;
 mod fmbe;
 pub(crate) mod head;
+mod known;
 mod mince;
 pub(crate) mod moments;
 #[cfg(feature = "std")]
@@ -69,7 +70,7 @@ pub use paper::{mimps, nmimps, self_normalised, uniform};
 pub use prediction::{Prediction, Ranked};
 pub use sets::LabelSet;
 #[cfg(feature = "capi")]
-pub(crate) use sets::set_of;
+pub(crate) use {known::known_of, sets::set_of};
 
 pub use crate::search::Candidate;
 

@@ -159,6 +159,8 @@ pub enum Section {
     LeftOut = 23,
     /// What makes sets of classes that hold the true one.
     Sets = 24,
+    /// What tells inputs that are none of the classes.
+    Known = 25,
 }
 
 impl Section {
@@ -169,7 +171,7 @@ impl Section {
     ///
     /// assert!(Section::ALL.iter().all(|section| section.kind() > 0));
     /// ```
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -194,6 +196,7 @@ impl Section {
         Self::LinkedRows,
         Self::LeftOut,
         Self::Sets,
+        Self::Known,
     ];
 
     /// The number in the file.
@@ -237,6 +240,7 @@ impl Section {
             Self::LinkedRows => "linked rows",
             Self::LeftOut => "left out",
             Self::Sets => "sets",
+            Self::Known => "known",
         }
     }
 
@@ -262,6 +266,7 @@ impl Section {
             Self::InputScale => "int8 activations",
             Self::Trust | Self::Likeness => "intervals of p",
             Self::Sets => "sets that hold the label",
+            Self::Known => "none of the classes",
         }
     }
 

@@ -69,6 +69,7 @@
 //! | 20 | trust | 44 × u32, see [`Trust`]; with it comes 21 |
 //! | 21 | likeness | w of [`Trust`], as a row |
 //! | 24 | sets | labels, k, λ, zero; then 3 × f32 a level, see [`Sets`] |
+//! | 25 | known | 8 × u32 and w, as a row: queries and examples, weights of energy, p, far share and w, threshold, AUROC |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. It is as if columns in front filled it up to blocks of 64; of those there are
@@ -77,7 +78,7 @@
 //! of columns 3, 2, 7, 6, 1, 0, 5, 4 from the highest four bits to the lowest. s and n are signed, and a weight is s·n: what is a
 //! number of eight bits elsewhere. There are no sections 2 and 8.
 //!
-//! Without section 4 the rows are in the order of the classes. Sections 5, 13, 15, 24 and those from 17 to 21 may be left out, 12 with
+//! Without section 4 the rows are in the order of the classes. Sections 5, 13, 15, 24, 25 and those from 17 to 21 may be left out, 12 with
 //! 22 and all of the tree as well; without 22 all rows have links.
 
 mod budget;
@@ -92,6 +93,7 @@ mod names;
 #[cfg(feature = "alloc")]
 mod owned;
 mod query;
+mod recognition;
 mod sections;
 mod sets;
 mod settings;
@@ -111,6 +113,7 @@ pub use measured::Measured;
 pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
+pub(crate) use recognition::Recognition;
 pub(crate) use sets::SetRule;
 pub use sets::Sets;
 pub use settings::Settings;

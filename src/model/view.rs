@@ -4,7 +4,7 @@
 use super::header::Known;
 use super::header::{FileHeader, Header, Section};
 use super::sections::{fmbe, indices, numbers, optional_words, table, tree, words};
-use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Sets, Settings, Trust, check};
+use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Recognition, Sets, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Bits, Indices, Query, RowFormat, RowTable};
@@ -527,6 +527,12 @@ impl<'a> Model<'a> {
     /// ```
     pub fn sets(&self) -> Option<Sets<'a>> {
         Sets::parse(self.header.section(Section::Sets)?)
+    }
+
+    /// What tells inputs that are none of the classes, if the file was built with examples of them.
+    pub(crate) fn recognition(&self) -> Option<Recognition<'a>> {
+        let RowFormat { stride, bits, .. } = self.header.rows;
+        Recognition::parse(self.header.section(Section::Known)?, bits.row_len(stride))
     }
 
     pub(crate) fn has(&self, section: Section) -> bool {

@@ -32,7 +32,7 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
         &format!("build --model int8.tflite {few}"),
         "build --weights weights.npy --work 10% --branching 8 --leaf 8 -o bare.zhat",
         &format!("build {LAYER} --labels labels.npy --fit-map --work 10% --branching 8 --leaf 8 -o few-labels.zhat"),
-        "build --weights weights.npy --bias bias.npy --queries many.npy --labels many-labels.npy --fit-map --work 10% --branching 8 --leaf 8 -o mapped.zhat",
+        "build --weights weights.npy --bias bias.npy --queries many.npy --labels many-labels.npy --ood-queries queries.npy --fit-map --work 10% --branching 8 --leaf 8 -o mapped.zhat",
         // Levels that so few labels are enough for.
         &format!("build {LAYER} --labels labels.npy --sets 50%,60% --work 10% --branching 8 --leaf 8 -o sets.zhat"),
         &format!("eval sets.zhat {LAYER} --labels labels.npy"),

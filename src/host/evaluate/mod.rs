@@ -22,6 +22,7 @@
 //! ```
 
 mod effort;
+mod figures;
 mod method;
 mod quality;
 mod report;
@@ -38,6 +39,7 @@ use rayon::prelude::*;
 
 pub use super::measure::{exact_predictions, predictions};
 pub(super) use effort::Effort;
+pub use figures::{LabelFigures, Surest, TopAnswers};
 pub use method::{Answer, Memory, Method, TOP, ask};
 pub use quality::Reliability;
 pub use report::{Data, EstimatorReport, Labelled, ModelSummary, Quality, Report};

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::figures::LabelFigures;
 use crate::model::{FORMAT_VERSION, Model};
 
 /// An evaluation.
@@ -244,6 +245,8 @@ pub struct EstimatorReport {
     pub log_loss: Option<f32>,
     /// With labels: expected calibration error of the best class's p.
     pub ece: Option<f32>,
+    /// With labels: what p of the best class is worth, with uncertainties.
+    pub figures: Option<LabelFigures>,
     /// Mean time of a query on this host, one thread, in microseconds.
     pub time_us: f32,
     /// That time over the time of `exact` in the same run: below one is faster.

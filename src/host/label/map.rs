@@ -106,8 +106,7 @@ pub(in crate::host) fn fit_map(weights: &Matrix, biases: &[f32], labelled: Label
     let step = labelled.labels.len().div_ceil(count.max(1)).max(1);
     let picked: Vec<usize> = (0..labelled.labels.len()).step_by(step).collect();
     let temperature = fit_temperature(weights, biases, labelled.queries, labelled.labels);
-    let mut figures =
-        MapFigures { chosen: "temperature", temperature, labels: picked.len(), tried: Vec::new() };
+    let mut figures = MapFigures { chosen: "temperature", temperature, labels: picked.len(), tried: Vec::new() };
     let mut map = Map::of(temperature, Vec::new(), weights.rows());
     if picked.len() >= FEW {
         let float = FloatLayer { weights, biases, temperature: 1.0 };
@@ -202,7 +201,12 @@ impl Map {
     /// Steps from here to the minimum for some of the cases.
     fn fitted(&self, cases: &[Case], some: &[usize], has_factors: bool, prior: f32) -> Self {
         let classes = self.shifts.len();
-        let mut map = Self { temperature: self.temperature, means: self.means.clone(), factors: self.factors.clone(), shifts: self.shifts.clone() };
+        let mut map = Self {
+            temperature: self.temperature,
+            means: self.means.clone(),
+            factors: self.factors.clone(),
+            shifts: self.shifts.clone(),
+        };
         for _ in 0..STEPS {
             let chunks: Vec<Vec<[f32; 4]>> = some
                 .par_chunks(some.len().div_ceil(8).max(1))

@@ -3,10 +3,13 @@
 
 mod map;
 mod sets;
+mod unknown;
 
 pub use map::{MapFigures, TriedMap};
 pub(super) use map::{Mapped, fit_map, shifted};
 pub use sets::{GroupFigures, SetFigures, SetsError, set_figures, with_sets};
+pub(super) use unknown::with_known;
+pub use unknown::{KnownFigures, TriedScore};
 
 use super::Matrix;
 

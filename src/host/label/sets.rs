@@ -63,7 +63,9 @@ impl fmt::Display for SetsError {
             Self::Labels { level, found, least } => {
                 write!(f, "sets of {} % need {least} labels at least, there are {found}", level * 100.0)
             }
-            Self::Levels => write!(f, "sets have levels above 0 and below 1, and at most {} of them", Sets::MOST_LEVELS),
+            Self::Levels => {
+                write!(f, "sets have levels above 0 and below 1, and at most {} of them", Sets::MOST_LEVELS)
+            }
             Self::Unmeasured => f.write_str("sets need a model that was measured on queries: give more of them"),
             Self::Model(error) => error.fmt(f),
         }
@@ -104,7 +106,8 @@ pub fn with_sets(
     choice: Option<Labelled<'_>>,
     levels: &[f32],
 ) -> Result<ModelBuf, SetsError> {
-    if levels.is_empty() || levels.len() > Sets::MOST_LEVELS || !levels.iter().all(|&level| 0.0 < level && level < 1.0) {
+    if levels.is_empty() || levels.len() > Sets::MOST_LEVELS || !levels.iter().all(|&level| 0.0 < level && level < 1.0)
+    {
         return Err(SetsError::Levels);
     }
     let model = file.model();
@@ -399,7 +402,8 @@ mod tests {
     fn sets_cover_what_they_promise_even_of_a_layer_that_is_wrong() {
         let layer = Layer::generate(300, 8, 1);
         for temperature in [1.0, 3.0] {
-            let (one, other) = (layer.queries(Kind::LanguageModel, 3000, 2), layer.queries(Kind::LanguageModel, 3000, 3));
+            let (one, other) =
+                (layer.queries(Kind::LanguageModel, 3000, 2), layer.queries(Kind::LanguageModel, 3000, 3));
             let (labels, others) = (drawn(&layer, &one, temperature), drawn(&layer, &other, temperature));
             let file = flat_model(&layer.weights, &layer.biases).expect("valid");
             let made = Labelled { queries: &one, labels: &labels };

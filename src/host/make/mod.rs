@@ -15,7 +15,9 @@ use parts::Parts;
 
 use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build, indices};
 use crate::host::evaluate::{EvaluateError, Evaluation, FloatLayer, Method, Options, Report};
-use crate::host::label::{MapFigures, Mapped, SetFigures, SetsError, fit_map, set_figures, shifted, with_sets};
+use crate::host::label::{
+    KnownFigures, MapFigures, Mapped, SetFigures, SetsError, fit_map, set_figures, shifted, with_known, with_sets,
+};
 use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
 
@@ -97,6 +99,8 @@ pub struct Made {
     pub temperature: f32,
     /// How sets of classes did on labels that nothing was made from: one for each level, if there were such labels.
     pub sets: Vec<SetFigures>,
+    /// How well inputs that are none of the classes are told, if there were examples of them, and queries, in sufficient number.
+    pub known: Option<KnownFigures>,
     /// Which map from scores to probabilities was fitted, if one was asked for.
     pub map: Option<MapFigures>,
     /// The layer that the model was made from, where that is not the one that was given: weights and biases.
@@ -174,8 +178,16 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
             sets = set_figures(&model.model(), test, Some(&parts.building())).map_err(SetsError::Model)?;
         }
     }
+    let mut known = None;
+    if let (Some(unknown), Some(tuned), Some(held)) = (request.unknown, tuned, held) {
+        let made = with_known(&model, tuned, held, unknown, request.targets.reject).map_err(BuildError::File)?;
+        known = made.map(|(with, figures)| {
+            model = with;
+            figures
+        });
+    }
     let model = finish(model, temperature, request, report.as_ref())?;
-    Ok(Made { model, index, report, temperature, sets, map, layer: changed })
+    Ok(Made { model, index, report, temperature, sets, known, map, layer: changed })
 }
 
 fn check(request: &Request<'_>) -> Result<(), MakeError> {
@@ -197,6 +209,9 @@ fn check(request: &Request<'_>) -> Result<(), MakeError> {
     }
     if let Some(report) = request.report {
         same("columns of the queries to report on", report.cols(), request.weights.cols())?;
+    }
+    if let Some(unknown) = request.unknown {
+        same("columns of the queries of no class", unknown.cols(), request.weights.cols())?;
     }
     if let Some(labelled) = request.labelled {
         same("columns of the queries with labels", labelled.cols(), request.weights.cols())?;

@@ -39,6 +39,8 @@ pub struct Request<'a> {
     pub report: Option<&'a Matrix>,
     /// The true class of each of `report`.
     pub report_labels: Option<&'a [usize]>,
+    /// Queries of inputs that are none of the classes.
+    pub unknown: Option<&'a Matrix>,
     /// A name for each class.
     pub names: Option<&'a [String]>,
     /// Work, cap, seed, and plans to try.
@@ -75,6 +77,7 @@ impl<'a> Request<'a> {
             priors: None,
             report: None,
             report_labels: None,
+            unknown: None,
             names: None,
             targets: Targets::default(),
             knobs: Knobs::default(),
