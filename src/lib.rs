@@ -88,6 +88,8 @@
 //! # What to keep in mind
 //! - The interval holds the *float layer's* p for 95 % of the queries that are like those of the calibration. A query of another
 //!   kind has none ([`Prediction::is_familiar`]), and a layer that is wrong is wrong with an interval.
+//! - Whether the best class is the *true* one is another question, which takes labels: [`Prediction::set`], and
+//!   [`guide::calibrated`] for what each number promises.
 //! - A class that no opened node holds and no link leads to is not in the list, even if it is the best one: `zhat build` prints
 //!   the recall. [`Classifier::certain_top`] and [`exact`] never miss.
 //! - p differs from the float layer's by 0.0011 to 0.0065 on average for the best class of the layers in [`guide::measured`], int8 rows

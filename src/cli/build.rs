@@ -588,7 +588,7 @@ impl Build {
                 if let Some(figures) = &found.figures {
                     let _ = writeln!(
                         text,
-                        "              {} ({} to {}) in bins of equal mass, where chance alone makes {}; Brier {:.4}",
+                        "              {} in bins of equal mass, {} to {} less what chance adds: {} of calibrated p; Brier {:.4}",
                         percent(figures.ece),
                         percent(figures.ece_low),
                         percent(figures.ece_high),

@@ -285,7 +285,7 @@ fn figures(report: &Report) -> String {
     let shares =
         with_figures().next().map_or(Vec::new(), |(_, figures)| figures.surest.iter().map(|s| s.share).collect());
     let mut headings =
-        vec!["p of the best class".to_owned(), "ECE, equal mass".into(), "95 %".into(), "by chance".into()];
+        vec!["p of the best class".to_owned(), "ECE, equal mass".into(), "less chance".into(), "chance".into()];
     headings.extend(["by class".into(), "Brier".into(), "risk area".into()]);
     headings.extend(shares.iter().map(|&share| format!("surest {}", percent(share))));
     let mut table = Table::new(&headings.iter().map(String::as_str).collect::<Vec<_>>());

@@ -49,6 +49,7 @@ pub(crate) mod moments;
 mod oracle;
 mod paper;
 mod prediction;
+mod reweighted;
 mod sampling;
 mod sets;
 

@@ -27,7 +27,7 @@ const SHARES: [f32; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 pub struct LabelFigures {
     /// Expected calibration error: |mean p − accuracy| over 15 bins with equally many answers.
     pub ece: f32,
-    /// The lower end of its 95 % interval, by a bootstrap of the answers.
+    /// The lower end of the 95 % interval of the error once what chance adds is taken off, by a bootstrap of the answers.
     pub ece_low: f32,
     /// The upper end.
     pub ece_high: f32,

@@ -4,8 +4,10 @@
 //! ```text
 //! temperature      u/T
 //! biases           u/T + β
-//! scales           a·(u − ū)/T + ū/T + β        a, β one number for each class, ū the mean score of the class
+//! scales           (a·(u − ū) + ū)/T + β        a, β one number for each class, ū the mean score of the class
 //! ```
+//!
+//! T is fitted anew with them.
 //!
 //! β and a − 1 are drawn towards zero by a normal prior, as most classes have few labels or none. Its strength, and whether
 //! there is any β or a at all, is chosen by the mean −ln p of labels that the map was not fitted on, in five parts, one after the
@@ -28,8 +30,8 @@ const FEW: usize = 200;
 const PRIORS: [f32; 3] = [1.0, 4.0, 16.0];
 /// The prior on a − 1 is narrower by this.
 const NARROWER: f32 = 10.0;
-/// Steps towards the minimum.
-const STEPS: usize = 12;
+/// Steps towards the minimum, those back included.
+const STEPS: usize = 20;
 /// The second derivatives of a class are up to twice those that its own step takes into account.
 const DAMPING: f32 = 1.3;
 
@@ -92,9 +94,12 @@ pub struct TriedMap {
     pub gain_error: f32,
 }
 
-/// A factor and an addend for the scores of each class, once they are divided by the temperature.
+/// What is done to the scores of each class.
+#[derive(Clone)]
 struct Map {
     temperature: f32,
+    /// Of all classes, beside the temperature: what that should have been once biases are right.
+    sharpness: f32,
     means: Vec<f32>,
     factors: Vec<f32>,
     shifts: Vec<f32>,
@@ -117,7 +122,7 @@ pub(in crate::host) fn fit_map(weights: &Matrix, biases: &[f32], labelled: Label
         let means = means(&cases);
         let all: Vec<usize> = (0..cases.len()).collect();
         let mut best = None;
-        // The same temperature in all parts: one number of hundreds of labels is what it is without a fifth of them.
+        // The same temperature to start from in all parts: one number of hundreds of labels is what it is without a fifth of them.
         let plain = Map::of(temperature, means.clone(), weights.rows());
         let losses: Vec<f64> = cases.par_iter().map(|case| plain.loss(case)).collect();
         for name in ["biases", "scales"] {
@@ -141,6 +146,7 @@ pub(in crate::host) fn fit_map(weights: &Matrix, biases: &[f32], labelled: Label
         if let Some((_, name, prior)) = best {
             figures.chosen = name;
             map = plain.fitted(&cases, &all, name == "scales", prior);
+            figures.temperature = map.whole_temperature();
         }
     }
     let (weights, biases) = map.applied(weights, biases);
@@ -174,13 +180,14 @@ fn means(cases: &[Case]) -> Vec<f32> {
 impl Map {
     /// A temperature and nothing else.
     fn of(temperature: f32, means: Vec<f32>, classes: usize) -> Self {
-        Self { temperature, means, factors: vec![1.0; classes], shifts: vec![0.0; classes] }
+        Self { temperature, sharpness: 1.0, means, factors: vec![1.0; classes], shifts: vec![0.0; classes] }
     }
 
-    /// The scores after the map, and those before it less their means, both over the temperature.
-    fn score(&self, class: usize, score: f32) -> (f32, f32) {
+    /// The score after the map, and what it is made of: the part that is sharpened, and the score before it less its mean.
+    fn score(&self, class: usize, score: f32) -> (f32, f32, f32) {
         let centred = (score - self.means[class]) / self.temperature;
-        (self.factors[class] * centred + self.means[class] / self.temperature + self.shifts[class], centred)
+        let sharp = self.factors[class] * centred + self.means[class] / self.temperature;
+        (self.sharpness * sharp + self.shifts[class], sharp, centred)
     }
 
     /// p of all classes.
@@ -198,56 +205,91 @@ impl Map {
         -f64::from(self.softmax(case)[case.label].max(f32::MIN_POSITIVE)).ln()
     }
 
-    /// Steps from here to the minimum for some of the cases.
+    /// The map that suits some of the cases and the prior best: by steps of Newton's method with the diagonal alone, each half as
+    /// long as before where it leads up.
     fn fitted(&self, cases: &[Case], some: &[usize], has_factors: bool, prior: f32) -> Self {
-        let classes = self.shifts.len();
-        let mut map = Self {
-            temperature: self.temperature,
-            means: self.means.clone(),
-            factors: self.factors.clone(),
-            shifts: self.shifts.clone(),
-        };
+        let (mut from, mut map, mut step) = (self.clone(), self.clone(), None);
+        let (mut least, mut rate) = (f64::INFINITY, 1.0);
         for _ in 0..STEPS {
-            let chunks: Vec<Vec<[f32; 4]>> = some
-                .par_chunks(some.len().div_ceil(8).max(1))
-                .map(|chunk| {
-                    // First and second derivatives by shift and factor.
-                    let mut sums = vec![[0.0_f32; 4]; classes];
-                    for &at in chunk {
-                        let case = &cases[at];
-                        for (class, p) in map.softmax(case).into_iter().enumerate() {
-                            let off = p - f32::from(u8::from(class == case.label));
-                            let own = p * (1.0 - p);
-                            let centred = map.score(class, case.scores[class]).1;
-                            let centred = if centred.is_finite() { centred } else { 0.0 };
-                            let terms = [off, own, off * centred, own * centred * centred];
-                            sums[class].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-                        }
-                    }
-                    sums
-                })
-                .collect();
-            for class in 0..classes {
-                let sum = |at: usize| chunks.iter().map(|sums| sums[class][at]).sum::<f32>();
-                map.shifts[class] -= (sum(0) + prior * map.shifts[class]) / (DAMPING * sum(1) + prior);
-                if has_factors {
-                    let prior = prior * NARROWER;
-                    map.factors[class] -= (sum(2) + prior * (map.factors[class] - 1.0)) / (DAMPING * sum(3) + prior);
-                    // A class whose score says nothing, or the opposite, is not turned round.
-                    map.factors[class] = map.factors[class].clamp(0.25, 4.0);
-                }
+            let (loss, next) = map.step(cases, some, has_factors, prior);
+            if loss <= least {
+                (least, from, step) = (loss, map, Some(next));
+                rate = (1.5_f32 * rate).min(1.0);
+            } else {
+                rate *= 0.25;
             }
+            let Some(step) = &step else { break };
+            map = from.moved(step, rate);
+        }
+        from
+    }
+
+    /// What is to be made less, and the way there: steps of sharpness, shifts and factors.
+    fn step(&self, cases: &[Case], some: &[usize], has_factors: bool, prior: f32) -> (f64, (f32, Vec<[f32; 2]>)) {
+        let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
+        let of_chunk = |chunk: &[usize]| {
+            // First and second derivatives by the shift and the factor of each class; by the sharpness; the loss.
+            let (mut sums, mut sharp, mut loss) = (vec![[0.0_f32; 4]; self.shifts.len()], [0.0_f64; 2], 0.0);
+            for &at in chunk {
+                let case = &cases[at];
+                let all = self.softmax(case);
+                loss -= f64::from(all[case.label].max(f32::MIN_POSITIVE)).ln();
+                let (mut mean, mut square) = (0.0_f64, 0.0_f64);
+                for (class, p) in all.into_iter().enumerate() {
+                    let off = p - f32::from(u8::from(class == case.label));
+                    let own = p * (1.0 - p);
+                    let (_, sharpened, centred) = self.score(class, case.scores[class]);
+                    let (sharpened, centred) = (finite(sharpened), self.sharpness * finite(centred));
+                    let terms = [off, own, off * centred, own * centred * centred];
+                    sums[class].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+                    sharp[0] += f64::from(off * sharpened);
+                    mean += f64::from(p * sharpened);
+                    square += f64::from(p * sharpened * sharpened);
+                }
+                sharp[1] += square - mean * mean;
+            }
+            (sums, sharp, loss)
+        };
+        let chunks: Vec<_> = some.par_chunks(some.len().div_ceil(8).max(1)).map(of_chunk).collect();
+        let mut loss: f64 = chunks.iter().map(|chunk| chunk.2).sum();
+        let narrow = prior * NARROWER;
+        let steps = (0..self.shifts.len()).map(|class| {
+            let sum = |at: usize| chunks.iter().map(|chunk| chunk.0[class][at]).sum::<f32>();
+            let (shift, factor) = (self.shifts[class], self.factors[class] - 1.0);
+            loss += 0.5 * f64::from(prior * shift * shift + narrow * factor * factor);
+            let of_factor = (sum(2) + narrow * factor) / (DAMPING * sum(3) + narrow);
+            [(sum(0) + prior * shift) / (DAMPING * sum(1) + prior), if has_factors { of_factor } else { 0.0 }]
+        });
+        let steps = steps.collect();
+        let sharp = [0, 1].map(|at| chunks.iter().map(|chunk| chunk.1[at]).sum::<f64>());
+        (loss, ((sharp[0] / (sharp[1] + 1.0)) as f32, steps))
+    }
+
+    fn moved(&self, (sharp, steps): &(f32, Vec<[f32; 2]>), rate: f32) -> Self {
+        let mut map = self.clone();
+        map.sharpness = (map.sharpness - rate * sharp).clamp(0.1, 10.0);
+        for (class, [shift, factor]) in steps.iter().enumerate() {
+            map.shifts[class] -= rate * shift;
+            // A class whose score says nothing, or the opposite, is not turned round.
+            map.factors[class] = (map.factors[class] - rate * factor).clamp(0.25, 4.0);
         }
         map
     }
 
+    /// What scores are divided by.
+    fn whole_temperature(&self) -> f32 {
+        self.temperature / self.sharpness
+    }
+
     fn applied(&self, weights: &Matrix, biases: &[f32]) -> (Matrix, Vec<f32>) {
-        let factor = |class: usize| self.factors[class] / self.temperature;
-        let data = weights.iter().enumerate().flat_map(|(class, row)| row.iter().map(move |w| w * factor(class)));
+        let temperature = self.whole_temperature();
+        let data = weights
+            .iter()
+            .zip(&self.factors)
+            .flat_map(|(row, factor)| row.iter().map(move |w| w * factor / temperature));
         let bias = |(class, bias): (usize, &f32)| {
             let mean = self.means.get(class).copied().filter(|mean| mean.is_finite()).unwrap_or(0.0);
-            let same = (1.0 - self.factors[class]) * mean / self.temperature;
-            bias * factor(class) + same + self.shifts[class]
+            (bias * self.factors[class] + (1.0 - self.factors[class]) * mean) / temperature + self.shifts[class]
         };
         let biases = biases.iter().enumerate().map(bias).collect();
         (Matrix::new(data.collect(), weights.cols()).expect("whole rows"), biases)
