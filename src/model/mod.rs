@@ -69,7 +69,7 @@
 //! | 20 | trust | 44 × u32, see [`Trust`]; with it comes 21 |
 //! | 21 | likeness | w of [`Trust`], as a row |
 //! | 24 | sets | labels, k, λ, zero; then 3 × f32 a level, see [`Sets`] |
-//! | 25 | known | 8 × u32 and w, as a row: queries and examples, weights of energy, p, far share and w, threshold, AUROC |
+//! | 25 | known | 10 × u32 and w, as a row: queries and examples, weights of energy, p, far share, w and norm, threshold, AUROC, zero |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. It is as if columns in front filled it up to blocks of 64; of those there are

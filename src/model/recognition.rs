@@ -1,18 +1,18 @@
 //! What tells inputs that are none of the classes, learnt from examples of them.
 //!
 //! ```text
-//! s = a·(−ln Ẑ) + b·(1 − p₁) + c·far share + w·q        known where s ≤ t
+//! s = a·(−ln Ẑ) + b·(1 − p₁) + c·far share + e·‖q‖ + w·q        known where s ≤ t
 //! ```
 //!
 //! a, b and c are not below zero, so that no answer becomes more known by a lower Z, a lower p of the best class or a larger far
 //! share. w is the direction in which the examples differ from the queries of the calibration, rounded as a row. The builder
-//! stores one of the four alone, or their sum, whichever tells examples apart best that nothing was learnt from.
+//! stores one of the five alone, or their sum, whichever tells examples apart best that nothing was learnt from.
 
 use crate::hint::keep_small;
 use crate::rows::{Bits, Query};
 
 /// Words before the row.
-const HEAD: usize = 8;
+const HEAD: usize = 10;
 
 /// What the section holds.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,11 @@ impl<'a> Recognition<'a> {
             keep_small();
             (0.0..f32::INFINITY).contains(&known.float(at))
         };
-        let is_sound = (2..6).all(is_weight) && known.float(6).is_finite() && (row.is_empty() || row.len() == row_len);
+        let is_sound = (2..6).all(is_weight)
+            && known.float(6).is_finite()
+            && known.float(7).is_finite()
+            && known.head[9] == 0
+            && (row.is_empty() || row.len() == row_len);
         is_sound.then_some(known)
     }
 
@@ -46,23 +50,24 @@ impl<'a> Recognition<'a> {
     #[inline]
     pub fn holds(&self, query: &Query, bits: Bits, energy: f32, p: f32, far_share: f32) -> bool {
         let mut s = self.float(2) * energy + self.float(3) * (1.0 - p) + self.float(4) * far_share;
+        s += self.float(6) * query.norm();
         if !self.row.is_empty() {
             s += self.float(5) * query.times_row(self.row, bits);
         }
-        s <= self.float(6)
+        s <= self.float(7)
     }
 
-    /// The section as the file has it: of so many known and unknown queries, the weights of energy, p, far share and row, the
+    /// The section as the file has it: of so many known and unknown queries, the weights of energy, p, far share, row and norm, the
     /// threshold, the share of pairs that were told apart, and the row.
     #[cfg(feature = "std")]
     pub(crate) fn encode(
         queries: [u32; 2],
-        weights: [f32; 4],
+        weights: [f32; 5],
         threshold: f32,
         auroc: f32,
         row: &[i16],
     ) -> std::vec::Vec<u8> {
-        let floats = weights.into_iter().chain([threshold, auroc]).map(f32::to_bits);
+        let floats = weights.into_iter().chain([threshold, auroc, 0.0]).map(f32::to_bits);
         let mut bytes: std::vec::Vec<u8> = queries.into_iter().chain(floats).flat_map(u32::to_le_bytes).collect();
         bytes.extend(row.iter().flat_map(|pair| pair.to_le_bytes()));
         bytes

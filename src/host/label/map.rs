@@ -7,7 +7,7 @@
 //! scales           (a·(u − ū) + ū)/T + β        a, β one number for each class, ū the mean score of the class
 //! ```
 //!
-//! T is fitted anew with them.
+//! T is fitted anew with them, and once more to labels held out: what is fitted to some labels is too sure of others.
 //!
 //! β and a − 1 are drawn towards zero by a normal prior, as most classes have few labels or none. Its strength, and whether
 //! there is any β or a at all, is chosen by the mean −ln p of labels that the map was not fitted on, in five parts, one after the
@@ -21,7 +21,7 @@ use crate::host::evaluate::{FloatLayer, scores};
 use crate::host::{Matrix, fit_temperature};
 
 /// The most scores that are looked at; queries beyond that are left out, evenly.
-const MOST_SCORES: usize = 10_000_000;
+const MOST_SCORES: usize = 20_000_000;
 /// Parts that take turns to be held out.
 const PARTS: usize = 5;
 /// With fewer labels the temperature is all there is.
@@ -30,6 +30,8 @@ const FEW: usize = 200;
 const PRIORS: [f32; 3] = [1.0, 4.0, 16.0];
 /// The prior on a − 1 is narrower by this.
 const NARROWER: f32 = 10.0;
+/// What a map is multiplied with, by labels held out.
+const SOFTNESSES: [f32; 7] = [0.7, 0.76, 0.82, 0.88, 0.94, 1.0, 1.06];
 /// Steps towards the minimum, those back included.
 const STEPS: usize = 20;
 /// The second derivatives of a class are up to twice those that its own step takes into account.
@@ -108,8 +110,7 @@ struct Map {
 /// Fits a map to labels, and applies it to the layer.
 pub(in crate::host) fn fit_map(weights: &Matrix, biases: &[f32], labelled: Labelled<'_>) -> Mapped {
     let count = (MOST_SCORES / weights.rows().max(1)).max(FEW).min(labelled.labels.len());
-    let step = labelled.labels.len().div_ceil(count.max(1)).max(1);
-    let picked: Vec<usize> = (0..labelled.labels.len()).step_by(step).collect();
+    let picked: Vec<usize> = (0..count).map(|i| i * labelled.labels.len() / count).collect();
     let temperature = fit_temperature(weights, biases, labelled.queries, labelled.labels);
     let mut figures = MapFigures { chosen: "temperature", temperature, labels: picked.len(), tried: Vec::new() };
     let mut map = Map::of(temperature, Vec::new(), weights.rows());
@@ -127,30 +128,47 @@ pub(in crate::host) fn fit_map(weights: &Matrix, biases: &[f32], labelled: Label
         let losses: Vec<f64> = cases.par_iter().map(|case| plain.loss(case)).collect();
         for name in ["biases", "scales"] {
             for prior in PRIORS {
-                let held_out = |part: usize| {
+                let of_part = |part: usize| {
                     let is_held = |at: usize| at * PARTS / cases.len() == part;
                     let (held, rest): (Vec<usize>, Vec<usize>) = all.iter().partition(|&&at| is_held(at));
-                    let map = plain.fitted(&cases, &rest, name == "scales", prior);
-                    held.par_iter().map(|&at| losses[at] - map.loss(&cases[at])).collect::<Vec<f64>>()
+                    (plain.fitted(&cases, &rest, name == "scales", prior), held)
                 };
-                let gains: Vec<f64> = (0..PARTS).flat_map(held_out).collect();
+                let parts: Vec<(Map, Vec<usize>)> = (0..PARTS).map(of_part).collect();
+                let (softness, held_out) = softest(&cases, &parts);
+                let gains: Vec<f64> = losses.iter().zip(held_out).map(|(plain, loss)| plain - loss).collect();
                 let n = gains.len() as f64;
                 let gain = gains.iter().sum::<f64>() / n;
                 let error = (gains.iter().map(|x| (x - gain).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt();
                 figures.tried.push(TriedMap { name, prior, gain: gain as f32, gain_error: error as f32 });
-                if gain > error && best.is_none_or(|(most, _, _)| gain > most) {
-                    best = Some((gain, name, prior));
+                if gain > error && best.is_none_or(|(most, _, _, _)| gain > most) {
+                    best = Some((gain, name, prior, softness));
                 }
             }
         }
-        if let Some((_, name, prior)) = best {
+        if let Some((_, name, prior, softness)) = best {
             figures.chosen = name;
-            map = plain.fitted(&cases, &all, name == "scales", prior);
+            map = plain.fitted(&cases, &all, name == "scales", prior).softened(softness);
             figures.temperature = map.whole_temperature();
         }
     }
     let (weights, biases) = map.applied(weights, biases);
     Mapped { weights, biases, figures }
+}
+
+/// What scores are to be multiplied with so that labels held out are most probable, and their losses then: a map that was fitted
+/// to some labels is too sure of others.
+fn softest(cases: &[Case], parts: &[(Map, Vec<usize>)]) -> (f32, Vec<f64>) {
+    let losses = |softness: f32| -> Vec<f64> {
+        let of_part = |(map, held): &(Map, Vec<usize>)| {
+            let map = map.clone().softened(softness);
+            held.par_iter().map(|&at| map.loss(&cases[at])).collect::<Vec<f64>>()
+        };
+        parts.iter().flat_map(of_part).collect()
+    };
+    let tried = SOFTNESSES.map(|softness| (softness, losses(softness)));
+    let sum = |losses: &[f64]| losses.iter().sum::<f64>();
+    let best = tried.into_iter().min_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)));
+    best.unwrap_or((1.0, Vec::new()))
 }
 
 /// Adds to the biases what a deployment with other shares of the classes asks for: ln of the new share over the old one.
@@ -274,6 +292,13 @@ impl Map {
             map.factors[class] = (map.factors[class] - rate * factor).clamp(0.25, 4.0);
         }
         map
+    }
+
+    /// The same map, with all scores multiplied by this.
+    fn softened(mut self, softness: f32) -> Self {
+        self.sharpness *= softness;
+        self.shifts.iter_mut().for_each(|shift| *shift *= softness);
+        self
     }
 
     /// What scores are divided by.

@@ -1,8 +1,8 @@
 //! What tells inputs that are none of the classes, from examples of them.
 //!
-//! Half of the examples and the queries that the model was tuned on give the direction w in which they differ (Fisher's linear
-//! discriminant). A quarter of the examples and half of the queries held out give the weights of the sum (a logistic regression
-//! whose weights are not below zero), the choice between the sum and one number alone, and the threshold. The rest is reported
+//! Half of the examples and the queries that the model was tuned on give the direction w in which they differ beyond what the other
+//! numbers tell (Fisher's linear discriminant). A quarter of the examples and half of the queries held out give the weights of the sum (a logistic regression
+//! whose weights are not below zero, but that of the norm), the choice between the sum and one number alone, and the threshold. The rest is reported
 //! on.
 
 use nalgebra::{DMatrix, DVector};
@@ -25,7 +25,12 @@ const WORTH: f64 = 0.005;
 const STEPS: usize = 400;
 const RATE: f64 = 0.5;
 
-const NAMES: [&str; 5] = ["energy", "p of the best class", "far share", "direction", "sum of all"];
+/// What tells; the norm may do so either way.
+const NAMES: [&str; COUNT + 1] = ["energy", "p of the best class", "far share", "direction", "norm", "sum of all"];
+const COUNT: usize = 5;
+const NORM: usize = 4;
+
+type Numbers = [f64; COUNT];
 
 /// How well inputs that are none of the classes are told, on queries and examples that nothing was learnt from.
 ///
@@ -105,30 +110,33 @@ pub(in crate::host) fn with_known(
     }
     let half = unknown.rows() / 2;
     let learn = part(unknown, 0, half);
-    let direction = (model.bits() == Bits::Eight).then(|| discriminant(tuned, &learn)).flatten();
-    let direction = direction.map(|w| Rounded::of(&w, model.largest_row()));
-    let numbers = |queries: &Matrix| {
+    let numbers = |queries: &Matrix, direction: Option<&Rounded>| {
         let all = each_answer::<1, _>(&model, queries, model.index().is_none(), |_, answer, scratch| {
             let p = answer.top.first().map_or(0.0, |best| best.p);
-            let along =
-                direction.as_ref().map_or(0.0, |row| row.scale * scratch.query.times_row(&row.stored, Bits::Eight));
-            [answer.energy(), 1.0 - p, answer.far_share, along].map(f64::from)
+            let along = direction.map_or(0.0, |row| row.scale * scratch.query.times_row(&row.stored, Bits::Eight));
+            [answer.energy(), 1.0 - p, answer.far_share, along, scratch.query.norm()].map(f64::from)
         })?;
         Ok::<_, Error>(all)
     };
-    let (known, unknown) = (numbers(held)?, numbers(&part(unknown, half, unknown.rows()))?);
+    let direction = match model.bits() {
+        Bits::Eight => discriminant([(tuned, &numbers(tuned, None)?), (&learn, &numbers(&learn, None)?)]),
+        Bits::Four => None,
+    };
+    let direction = direction.map(|w| Rounded::of(&w, model.largest_row()));
+    let others = part(unknown, half, unknown.rows());
+    let (known, unknown) = (numbers(held, direction.as_ref())?, numbers(&others, direction.as_ref())?);
     let (choice, report) = (known.split_at(known.len() / 2), unknown.split_at(unknown.len() / 2));
     let ((known, known_test), (unknown, unknown_test)) = (choice, report);
     let single = |at: usize| core::array::from_fn(|i| if i == at { 1.0 } else { 0.0 });
-    let mut weights: Vec<[f64; 4]> = (0..4).map(single).collect();
+    let mut weights: Vec<Numbers> = (0..COUNT).map(single).collect();
     weights.push(regression(known, unknown));
     let scores =
-        |of: &[[f64; 4]], weights: &[f64; 4]| of.iter().map(|numbers| dot(numbers, weights)).collect::<Vec<f64>>();
+        |of: &[Numbers], weights: &Numbers| of.iter().map(|numbers| dot(numbers, weights)).collect::<Vec<f64>>();
     let worth = |at: usize| {
         let area = auroc(&scores(known, &weights[at]), &scores(unknown, &weights[at]));
-        if at == 4 { area - WORTH } else { area }
+        if at == COUNT { area - WORTH } else { area }
     };
-    let best = (0..5).max_by(|&a, &b| worth(a).total_cmp(&worth(b))).unwrap_or(0);
+    let best = (0..=COUNT).max_by(|&a, &b| worth(a).total_cmp(&worth(b))).unwrap_or(0);
     let chosen = weights[best];
     let mut sorted = scores(known, &chosen);
     sorted.sort_by(f64::total_cmp);
@@ -150,7 +158,7 @@ pub(in crate::host) fn with_known(
             }
         })
         .collect();
-    let above = |of: &[[f64; 4]]| scores(of, &chosen).iter().filter(|&&s| s as f32 > threshold).count();
+    let above = |of: &[Numbers]| scores(of, &chosen).iter().filter(|&&s| s as f32 > threshold).count();
     let (rejected, accepted) = (above(known_test), unknown_test.len() - above(unknown_test));
     let (rejected_low, rejected_high) = confidence(rejected, known_test.len());
     let (accepted_low, accepted_high) = confidence(accepted, unknown_test.len());
@@ -168,8 +176,8 @@ pub(in crate::host) fn with_known(
         tried,
     };
     let row = direction.as_ref().filter(|_| chosen[3] > 0.0);
-    let own =
-        [chosen[0], chosen[1], chosen[2], chosen[3] * row.map_or(0.0, |row| f64::from(row.scale))].map(|w| w as f32);
+    let along = chosen[3] * row.map_or(0.0, |row| f64::from(row.scale));
+    let own = [chosen[0], chosen[1], chosen[2], along, chosen[NORM]].map(|w| w as f32);
     let counts = [known.len() as u32, unknown.len() as u32];
     let section = Recognition::encode(counts, own, threshold, figures.auroc, row.map_or(&[], |row| &row.stored));
     let mut writer = FileWriter::reopen(file)?;
@@ -183,29 +191,54 @@ fn part(queries: &Matrix, first: usize, end: usize) -> Matrix {
     Matrix::new(queries.data()[first * cols..end * cols].to_vec(), cols).unwrap_or_else(|| queries.clone())
 }
 
-fn dot(a: &[f64; 4], b: &[f64; 4]) -> f64 {
+fn dot(a: &Numbers, b: &Numbers) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The direction in which the unknown queries differ from the known ones, in the metric of what both have within themselves.
-fn discriminant(known: &Matrix, unknown: &Matrix) -> Option<DVector<f64>> {
-    let dim = known.cols();
-    let mean = |queries: &Matrix| {
-        DVector::from_iterator(dim, (0..dim).map(|j| queries.iter().map(|query| f64::from(query[j])).sum::<f64>()))
-            / queries.rows().max(1) as f64
+/// The direction in which unknown queries differ from known ones beyond what the numbers of their answers tell: Fisher's linear
+/// discriminant of queries and numbers together, without the part of the numbers.
+fn discriminant([known, unknown]: [(&Matrix, &[Numbers]); 2]) -> Option<DVector<f64>> {
+    let dim = known.0.cols();
+    // Numbers in units of a column of the queries, and larger, so that the ridge leaves them alone.
+    let unit =
+        3.0 * (known.0.data().iter().map(|&x| f64::from(x * x)).sum::<f64>() / known.0.data().len() as f64).sqrt();
+    let (mean, spread) = moments(known.1.iter().chain(unknown.1));
+    let joined = |(queries, numbers): (&Matrix, &[Numbers])| {
+        let scaled = |at: usize, x: f64| if spread[at] > 1e-12 { unit * (x - mean[at]) / spread[at] } else { 0.0 };
+        let row = |(query, numbers): (&[f32], &Numbers)| -> Vec<f32> {
+            let numbers = numbers.iter().enumerate().map(|(at, &x)| scaled(at, x) as f32);
+            query.iter().copied().chain(numbers).collect()
+        };
+        Matrix::new(queries.iter().zip(numbers).flat_map(row).collect(), dim + COUNT)
     };
-    let (a, b) = (mean(known), mean(unknown));
-    let mut within = DMatrix::<f64>::zeros(dim, dim);
-    for (queries, mean) in [(known, &a), (unknown, &b)] {
-        let moment = linear::transposed_times(queries.data(), dim, queries.data(), dim);
-        let moment: DMatrix<f64> = DMatrix::from_vec(dim, dim, moment).cast();
+    let parts = [joined(known)?, joined(unknown)?];
+    let mut within = DMatrix::<f64>::zeros(dim + COUNT, dim + COUNT);
+    let means = parts.each_ref().map(|queries| {
+        let mut mean = DVector::zeros(dim + COUNT);
+        queries.iter().for_each(|query| mean.iter_mut().zip(query).for_each(|(sum, &x)| *sum += f64::from(x)));
+        mean / queries.rows().max(1) as f64
+    });
+    for (queries, mean) in parts.iter().zip(&means) {
+        let cols = queries.cols();
+        let moment = linear::transposed_times(queries.data(), cols, queries.data(), cols);
+        let moment: DMatrix<f64> = DMatrix::from_vec(cols, cols, moment).cast();
         // Both count the same, however many there are.
         within += moment / queries.rows().max(1) as f64 - mean * mean.transpose();
     }
-    let few = dim as f64 / unknown.rows().max(1) as f64;
-    let ridge = (RIDGE + 0.1 * few) * within.trace() / dim as f64;
-    let solved = (within + DMatrix::identity(dim, dim) * ridge).cholesky()?.solve(&(b - a));
-    (solved.iter().all(|x| x.is_finite()) && solved.amax() > 0.0).then_some(solved)
+    let few = dim as f64 / unknown.0.rows().max(1) as f64;
+    let ridge = (RIDGE + 0.1 * few) * within.diagonal().rows(0, dim).sum() / dim as f64;
+    let solved =
+        (within + DMatrix::identity(dim + COUNT, dim + COUNT) * ridge).cholesky()?.solve(&(&means[1] - &means[0]));
+    let direction = solved.rows(0, dim).into_owned();
+    (direction.iter().all(|x| x.is_finite()) && direction.amax() > 0.0).then_some(direction)
+}
+
+/// Mean and spread of each number.
+fn moments<'a>(all: impl Iterator<Item = &'a Numbers> + Clone) -> (Numbers, Numbers) {
+    let n = all.clone().count().max(1) as f64;
+    let mean: Numbers = core::array::from_fn(|i| all.clone().map(|x| x[i]).sum::<f64>() / n);
+    let spread = core::array::from_fn(|i| (all.clone().map(|x| (x[i] - mean[i]).powi(2)).sum::<f64>() / n).sqrt());
+    (mean, spread)
 }
 
 /// A direction, rounded as rows are.
@@ -227,17 +260,14 @@ impl Rounded {
 }
 
 /// Weights that are not below zero, by which the sum tells known from unknown.
-fn regression(known: &[[f64; 4]], unknown: &[[f64; 4]]) -> [f64; 4] {
-    let all = || known.iter().chain(unknown);
-    let n = all().count() as f64;
-    let mean: [f64; 4] = core::array::from_fn(|i| all().map(|x| x[i]).sum::<f64>() / n);
-    let spread: [f64; 4] = core::array::from_fn(|i| (all().map(|x| (x[i] - mean[i]).powi(2)).sum::<f64>() / n).sqrt());
-    let scaled = |x: &[f64; 4]| -> [f64; 4] {
+fn regression(known: &[Numbers], unknown: &[Numbers]) -> Numbers {
+    let (mean, spread) = moments(known.iter().chain(unknown));
+    let scaled = |x: &Numbers| -> Numbers {
         core::array::from_fn(|i| if spread[i] > 1e-12 { (x[i] - mean[i]) / spread[i] } else { 0.0 })
     };
-    let (mut weights, mut shift) = ([0.0; 4], 0.0);
+    let (mut weights, mut shift) = ([0.0; COUNT], 0.0);
     for _ in 0..STEPS {
-        let (mut slopes, mut slope) = ([0.0; 4], 0.0);
+        let (mut slopes, mut slope) = ([0.0; COUNT], 0.0);
         for (of, is_unknown) in [(known, 0.0), (unknown, 1.0)] {
             for x in of {
                 let x = scaled(x);
@@ -248,7 +278,10 @@ fn regression(known: &[[f64; 4]], unknown: &[[f64; 4]]) -> [f64; 4] {
             }
         }
         shift -= RATE * slope;
-        weights.iter_mut().zip(slopes).for_each(|(w, slope)| *w = (*w - RATE * (slope + 1e-3 * *w)).max(0.0));
+        for (at, (w, slope)) in weights.iter_mut().zip(slopes).enumerate() {
+            let moved = *w - RATE * (slope + 1e-3 * *w);
+            *w = if at == NORM { moved } else { moved.max(0.0) };
+        }
     }
     core::array::from_fn(|i| if spread[i] > 1e-12 { weights[i] / spread[i] } else { 0.0 })
 }
