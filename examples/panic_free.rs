@@ -15,8 +15,8 @@ use zhat::internal::{self, Indices, SmallFloat, Tree, exp2_fraction};
 use zhat::language::Context;
 use zhat::model::{Bits, FileHeader, Section};
 use zhat::{
-    Budget, Classifier, Error, Log2, LogSum, Model, Names, Query, QueryBuffer, RowTable, Scratch, include_model,
-    query_words, scratch_words, seen_words,
+    Budget, Classifier, Error, Log2, LogSum, Model, Names, Prediction, Query, QueryBuffer, RowTable, Scratch,
+    include_model, query_words, scratch_words, seen_words,
 };
 
 static MODEL: &[u8] = include_model!("../tests/data/maclaurin.zhat");
@@ -52,6 +52,7 @@ fn answers_agree() -> Result<bool, Error> {
         estimated.overflowed(),
         estimated.work.row_equivalents(),
     ));
+    promises(&estimated, &model, &query);
     estimators_answer(&model, &query)?;
     let _ = black_box(certainties(&classifier, &query));
     let _ = black_box(next_word(bytes, &model));
@@ -111,6 +112,16 @@ fn certainties(classifier: &Classifier<'_>, query: &QueryBuffer<DIM>) -> Result<
     black_box(other.certain_log_z(query, &mut scratch)?);
     black_box(other.certain_top::<5>(query, &mut scratch)?);
     Ok(())
+}
+
+/// What is asked of an answer.
+fn promises(answer: &Prediction<5>, model: &Model<'_>, query: &QueryBuffer<DIM>) {
+    black_box(answer.set(model, black_box(0.9)).map(|set| (set.classes.len(), set.more)));
+    black_box(answer.is_known(model, query));
+    black_box(answer.reweighted(|class| black_box(class as f32), black_box(1.0)));
+    if let Some(sets) = model.sets() {
+        black_box((sets.labels(), sets.levels().count()));
+    }
 }
 
 /// Makes a query of the previous words. The bytes are not a valid context: only linking matters.

@@ -88,6 +88,7 @@
 //! # Limits
 //! - The interval holds the *float layer's* p for 95 % of the familiar queries, those that are like the calibration queries.
 //!   An unfamiliar query has no interval ([`Prediction::is_familiar`]). If the layer is wrong, its p is wrong, with an interval.
+//! - A promise about the *true* class takes labels: [`Prediction::set`]. [`guide::calibrated`] has what each number promises.
 //! - The search misses a class, even the best one, if no opened node holds it and no link leads to it. `zhat build` prints the
 //!   recall. [`Classifier::certain_top`] and [`exact`] never miss a class.
 //! - p differs from the float layer's by 0.0011 to 0.0065 on average for the best class of the layers in [`guide::measured`],
@@ -154,7 +155,7 @@ mod readme {}
 pub use classifier::Classifier;
 pub use error::Error;
 #[doc(inline)]
-pub use estimators::{Prediction, Ranked, exact};
+pub use estimators::{LabelSet, Prediction, Ranked, exact};
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub use host::{doc_example, doc_file};

@@ -3,7 +3,7 @@
 use super::error::code;
 use super::scratch::Memory;
 use super::{ZhatError, ZhatModel, pointers};
-use crate::estimators::exact_up_to;
+use crate::estimators::{exact_up_to, known_of, set_of};
 use crate::{Classifier, Error, LogSum, Model, Prediction, Query};
 
 /// The most classes that a call returns.
@@ -290,6 +290,80 @@ fn probability(model: &Model<'_>, words: &[u32], result: &ZhatResult, class: usi
     Ok(LogSum::from_words([exponent, low, high]).share(model.rows().score(row, query)))
 }
 
+/// Finds how many of the classes that a call returned are in the set that holds the true class for this share of the inputs:
+/// the first `len` of `top`, and `more` is 1 if there are others, or 0. `ZHAT_ERROR_ABSENT` if there is no such set: the model was
+/// built without sets, has none of this level, or the query is not like those that they were measured with.
+///
+/// # Safety
+/// `model` points to a model, or to zeros; `top` and `result` to what `zhat_classify` or `zhat_exact` wrote for it (`top` may be
+/// null where no class was asked for), `len` and `more` to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_set(
+    model: *const ZhatModel,
+    top: *const ZhatClass,
+    result: *const ZhatResult,
+    level: f32,
+    len: *mut u32,
+    more: *mut u32,
+) -> ZhatError {
+    let get = || {
+        // SAFETY: the caller's promise.
+        let (model, result) = unsafe { (pointers::shared(model)?.model()?, pointers::shared(result)?) };
+        let all = match result.top_len as usize {
+            0 => &[],
+            // SAFETY: the caller's promise.
+            top_len => unsafe { pointers::slice(top, top_len.min(ZHAT_MAX_TOP))? },
+        };
+        let is_familiar = result.familiar.into();
+        let all = all.iter().map(|class| class.p);
+        let (found, others) = set_of(model, level, result.nodes, is_familiar, all).ok_or(ZhatError::Absent)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            pointers::put(len, found as u32)?;
+            pointers::put(more, others.into())
+        }
+    };
+    code(get())
+}
+
+/// Finds whether the query of the last call is one of the classes at all, by what was learnt from examples that are none: `scratch`
+/// is the memory of that call, with nothing written to it since, `top` and `result` are what it wrote. `ZHAT_ERROR_ABSENT` if the
+/// model was built without such examples, or no class was asked for. `ZHAT_ANSWER_UNKNOWN` if the call had another budget than what was
+/// measured.
+///
+/// # Safety
+/// As `zhat_probability` and `zhat_set`; `known` points to room for an answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_is_known(
+    model: *const ZhatModel,
+    scratch: *const u32,
+    scratch_words: usize,
+    top: *const ZhatClass,
+    result: *const ZhatResult,
+    known: *mut ZhatAnswer,
+) -> ZhatError {
+    let get = || {
+        // SAFETY: the caller's promise.
+        let (model, words, result) = unsafe {
+            (pointers::shared(model)?.model()?, pointers::slice(scratch, scratch_words)?, pointers::shared(result)?)
+        };
+        if result.top_len == 0 || model.recognition().is_none() {
+            return Err(ZhatError::Absent);
+        }
+        // SAFETY: the caller's promise.
+        let p = unsafe { pointers::shared(top)? }.p;
+        let query = Query::left_in(words, model.rows().stride()).ok_or(ZhatError::Scratch)?;
+        query.check(model)?;
+        if query.norm().to_bits() != result.whole[3] {
+            return Err(ZhatError::OtherQuery);
+        }
+        let (work, numbers) = ((result.nodes, result.familiar.into()), (result.energy, p, result.far_share));
+        // SAFETY: the caller's promise.
+        unsafe { pointers::put(known, known_of(model, query, work, numbers).into()) }
+    };
+    code(get())
+}
+
 /// The method that finds an answer.
 #[derive(Clone, Copy)]
 enum Method {
@@ -364,6 +438,16 @@ unsafe fn put(
     }
     // SAFETY: the caller's promise.
     unsafe { pointers::put(result, ZhatResult::of(prediction, query)) }
+}
+
+impl From<ZhatAnswer> for Option<bool> {
+    fn from(answer: ZhatAnswer) -> Self {
+        match answer {
+            ZhatAnswer::Yes => Some(true),
+            ZhatAnswer::No => Some(false),
+            ZhatAnswer::Unknown => None,
+        }
+    }
 }
 
 impl From<Option<bool>> for ZhatAnswer {

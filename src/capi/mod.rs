@@ -78,7 +78,8 @@ mod scratch;
 
 pub use answer::{
     ZHAT_MAX_TOP, ZhatAnswer, ZhatClass, ZhatResult, zhat_classify, zhat_classify_i8, zhat_classify_i16,
-    zhat_classify_u8, zhat_exact, zhat_exact_i8, zhat_exact_i16, zhat_exact_u8, zhat_probability,
+    zhat_classify_u8, zhat_exact, zhat_exact_i8, zhat_exact_i16, zhat_exact_u8, zhat_is_known, zhat_probability,
+    zhat_set,
 };
 pub use error::{ZhatError, zhat_error_text};
 pub use model::{

@@ -456,6 +456,34 @@ zhat_error zhat_probability(const struct zhat_model *model,
                             uint32_t id,
                             float *p);
 
+// Finds how many of the classes that a call returned are in the set that holds the true class for this share of the inputs:
+// the first `len` of `top`, and `more` is 1 if there are others, or 0. `ZHAT_ERROR_ABSENT` if there is no such set: the model was
+// built without sets, has none of this level, or the query is not like those that they were measured with.
+//
+// # Safety
+// `model` points to a model, or to zeros; `top` and `result` to what `zhat_classify` or `zhat_exact` wrote for it (`top` may be
+// null where no class was asked for), `len` and `more` to room for a number.
+zhat_error zhat_set(const struct zhat_model *model,
+                    const struct zhat_class *top,
+                    const struct zhat_result *result,
+                    float level,
+                    uint32_t *len,
+                    uint32_t *more);
+
+// Finds whether the query of the last call is one of the classes at all, by what was learnt from examples that are none: `scratch`
+// is the memory of that call, with nothing written to it since, `top` and `result` are what it wrote. `ZHAT_ERROR_ABSENT` if the
+// model was built without such examples, or no class was asked for. `ZHAT_ANSWER_UNKNOWN` if the call had another budget than what was
+// measured.
+//
+// # Safety
+// As `zhat_probability` and `zhat_set`; `known` points to room for an answer.
+zhat_error zhat_is_known(const struct zhat_model *model,
+                         const uint32_t *scratch,
+                         size_t scratch_words,
+                         const struct zhat_class *top,
+                         const struct zhat_result *result,
+                         zhat_answer *known);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

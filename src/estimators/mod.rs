@@ -43,13 +43,16 @@ pub(crate) mod draw;
 mod exact;
 mod fmbe;
 pub(crate) mod head;
+mod known;
 mod mince;
 pub(crate) mod moments;
 #[cfg(feature = "std")]
 mod oracle;
 mod paper;
 mod prediction;
+mod reweighted;
 mod sampling;
+mod sets;
 
 pub use draw::Drawn;
 pub use exact::exact;
@@ -67,6 +70,9 @@ pub use moments::{moments, moments_with_samples};
 pub use oracle::{Oracle, OracleHead, RetrievalError};
 pub use paper::{mimps, nmimps, self_normalised, uniform};
 pub use prediction::{Prediction, Ranked};
+pub use sets::LabelSet;
+#[cfg(feature = "capi")]
+pub(crate) use {known::known_of, sets::set_of};
 
 pub use crate::search::Candidate;
 

@@ -3,6 +3,7 @@
 //! | page | content |
 //! |---|---|
 //! | [`how_it_works`] | the formulas: tree, search, intervals, bounds, arithmetic |
+//! | [`calibrated`] | what a probability, a set and an interval promise, what that rests on, and what breaks it |
 //! | [`from_your_network`] | ONNX, PyTorch, TensorFlow Lite and Keras, to a checked model file |
 //! | [`walk_through`] | the commands on a weight matrix, and their output |
 //! | [`json`] | the output of `--json`, field by field |
@@ -18,6 +19,9 @@
 ///
 #[doc = include_str!("how_it_works.md")]
 pub mod how_it_works {}
+
+#[doc = include_str!("calibrated.md")]
+pub mod calibrated {}
 
 #[doc = include_str!("from_your_network.md")]
 pub mod from_your_network {}

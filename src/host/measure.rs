@@ -166,6 +166,25 @@ pub fn exact_predictions<const K: usize>(model: &Model<'_>, queries: &Matrix) ->
     each_query(model, queries, |_, scratch| crate::exact(model, &scratch.query))
 }
 
+/// What is made of the answer to each query, by the stored budget or with all rows scored.
+///
+/// # Errors
+/// [`Error`], for the first query that the model refuses.
+pub(super) fn each_answer<const K: usize, T: Send>(
+    model: &Model<'_>,
+    queries: &Matrix,
+    of_all_rows: bool,
+    make: impl Fn(usize, &Prediction<K>, &HostScratch) -> T + Sync,
+) -> Result<Vec<T>, Error> {
+    each_query(model, queries, |i, scratch| {
+        let answer = match of_all_rows {
+            true => crate::exact(model, &scratch.query)?,
+            false => Classifier::new(*model)?.classify(&scratch.query, &mut scratch.memory)?,
+        };
+        Ok(make(i, &answer, scratch))
+    })
+}
+
 /// Runs [`Classifier::classify`] for the query in the scratch memory.
 pub(super) fn classify<const K: usize>(
     model: &Model<'_>,

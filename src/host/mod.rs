@@ -6,6 +6,7 @@
 //! | [`make`] | everything at once, as `zhat build` does it: splits queries, meets limits, names classes, reports |
 //! | [`build`] | the builder itself: quantises, clusters, predicts, links, tunes, measures intervals |
 //! | [`evaluate`] | every estimator against the exact answer and the float layer |
+//! | [`label`] | what is true of the label: sets of classes that hold it, and how often they do |
 //! | [`report`] | a model in words and numbers, its cost on a device, pictures, warnings, and a model as a Rust module |
 //!
 //! ```
@@ -36,6 +37,7 @@ mod four_bit;
 mod generate;
 mod grid;
 pub mod input;
+pub mod label;
 mod linear;
 pub mod make;
 mod matrix;

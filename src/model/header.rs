@@ -149,11 +149,15 @@ pub enum Section {
     LinkedRows = 22,
     /// The part of the network behind the layer that a partial model leaves out, as a text.
     LeftOut = 23,
+    /// What makes sets of classes that hold the true one.
+    Sets = 24,
+    /// What tells inputs that are none of the classes.
+    Known = 25,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -177,6 +181,8 @@ impl Section {
         Self::Likeness,
         Self::LinkedRows,
         Self::LeftOut,
+        Self::Sets,
+        Self::Known,
     ];
 
     /// Returns the number in the file.
@@ -211,6 +217,8 @@ impl Section {
             Self::Likeness => "likeness",
             Self::LinkedRows => "linked rows",
             Self::LeftOut => "left out",
+            Self::Sets => "sets",
+            Self::Known => "known",
         }
     }
 
@@ -231,11 +239,14 @@ impl Section {
             Self::Measured | Self::LeftOut => "inspect",
             Self::InputScale => "int8 activations",
             Self::Trust | Self::Likeness => "intervals of p",
+            Self::Sets => "sets that hold the label",
+            Self::Known => "none of the classes",
         }
     }
 
     fn is_known(kind: u16) -> bool {
-        Self::ALL.iter().any(|section| section.kind() == kind)
+        // They are the numbers from one on.
+        (1..=Self::ALL.len()).contains(&usize::from(kind))
     }
 }
 

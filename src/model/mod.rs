@@ -68,6 +68,8 @@
 //! | 19 | input scale | 2 × u32, see [`InputScale`] |
 //! | 20 | trust | 44 × u32, see [`Trust`]; with it comes 21 |
 //! | 21 | likeness | w of [`Trust`], as a row |
+//! | 24 | sets | labels, k, λ, zero; then 3 × f32 a level, see [`Sets`] |
+//! | 25 | known | 10 × u32 and w, as a row: queries and examples, weights of energy, p, far share, w and norm, threshold, AUROC, zero |
 //! | 15 | FMBE | a table of random features, see [`Fmbe`] |
 //!
 //! With 4 bits a row has ⌈d/64⌉ + ⌈stride/8⌉ words. Count as if absent columns in front filled it up to blocks of 64;
@@ -77,7 +79,7 @@
 //! 0, 5, 4 from the highest four bits to the lowest. s and n are signed, and a weight is s·n, which is the 8-bit number
 //! elsewhere. There are no sections 2 and 8.
 //!
-//! Without section 4 the rows are in the order of the classes. Sections 5, 13, 15 and 17 to 21 are optional, and so are
+//! Without section 4 the rows are in the order of the classes. Sections 5, 13, 15, 17 to 21, 24 and 25 are optional, and so are
 //! 12 together with 22, and all sections of the tree together. Without 22 all rows have links.
 
 mod budget;
@@ -89,6 +91,8 @@ mod names;
 #[cfg(feature = "alloc")]
 mod owned;
 mod query;
+mod recognition;
+mod sets;
 mod settings;
 mod trust;
 mod view;
@@ -102,6 +106,9 @@ pub(crate) use links::Links;
 pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
+pub(crate) use recognition::Recognition;
+pub(crate) use sets::SetRule;
+pub use sets::Sets;
 pub use settings::{InputScale, Measured, Settings};
 pub use trust::{Answers, Trust};
 pub(crate) use trust::{Judge, numbers, unit};

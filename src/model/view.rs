@@ -3,7 +3,7 @@
 #[cfg(feature = "alloc")]
 use super::header::Known;
 use super::header::{FileHeader, Header, Section};
-use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Settings, Trust, check};
+use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Recognition, Sets, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Bits, Indices, Query, RowFormat, RowTable};
@@ -384,6 +384,23 @@ impl<'a> Model<'a> {
     /// Returns the scale of the int8 activations in front of the layer, if the layer is from a quantised network.
     pub fn input_scale(&self) -> Option<InputScale> {
         InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
+    }
+
+    /// Returns what makes sets of classes that hold the true one, if the file was built with labels for it.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
+    /// assert!(model.sets().is_none()); // `zhat build --sets` adds them
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn sets(&self) -> Option<Sets<'a>> {
+        Sets::parse(self.header.section(Section::Sets)?)
+    }
+
+    /// What tells inputs that are none of the classes, if the file was built with examples of them.
+    pub(crate) fn recognition(&self) -> Option<Recognition<'a>> {
+        let RowFormat { stride, bits, .. } = self.header.rows;
+        Recognition::parse(self.header.section(Section::Known)?, bits.row_len(stride))
     }
 
     pub(crate) fn has(&self, section: Section) -> bool {

@@ -15,6 +15,14 @@ pub fn share(text: &str) -> Result<f32, String> {
     })
 }
 
+/// A share that is not all: `90%` or `0.9`.
+pub fn level(text: &str) -> Result<f32, String> {
+    match share(text)? {
+        level if level < 1.0 => Ok(level),
+        _ => Err(format!("{text} is all: no set of classes is sure to hold the true one")),
+    }
+}
+
 /// Parses a share that may be above 100 %, such as an error.
 pub fn positive(text: &str) -> Result<f32, String> {
     let (number, unit) = match text.strip_suffix('%') {

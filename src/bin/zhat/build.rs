@@ -8,9 +8,10 @@ use clap::Args;
 use serde::Serialize;
 use zhat::host::Matrix;
 use zhat::host::build::{Chosen, Correction, NoIndex, Plan, Targets, TrialResult};
-use zhat::host::evaluate::{ModelSummary, Report};
+use zhat::host::evaluate::{FloatLayer, ModelSummary, Report, mean_p};
 use zhat::host::input::network::{InputScale, as_partial, with_input_scale};
-use zhat::host::input::{expect_same_length, expect_writable, read_names};
+use zhat::host::input::{ReadOptions, expect_same_length, expect_writable, read_names, read_queries, write_npy};
+use zhat::host::label::{KnownFigures, MapFigures, SetFigures, TriedScore};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::report::describe::{Description, Needs, SectionSize, sections};
 use zhat::host::report::{cost, warnings};
@@ -48,9 +49,30 @@ pub struct Build {
     /// The true class of each query: integers, .npy or .csv
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    /// Other queries that --labels are of, instead of --queries: nothing is tuned on them
+    #[arg(long, value_name = "FILE", requires = "labels")]
+    labelled_queries: Option<PathBuf>,
+    /// The true class of each of --test-queries
+    #[arg(long, value_name = "FILE", requires = "test_queries")]
+    test_labels: Option<PathBuf>,
+    /// Store what makes sets of classes that hold the true one for these shares of the inputs: 90%,95%, for example. For that a
+    /// fifth of the labels is put aside
+    #[arg(long, value_name = "SHARES", requires = "labels", value_delimiter = ',', value_parser = args::level)]
+    sets: Vec<f32>,
     /// Divide scores by the temperature at which --labels are most probable
     #[arg(long, requires = "labels")]
     fit_temperature: bool,
+    /// Fit the temperature to --labels and, if labels held out say that it is better, a bias or a factor of each class
+    #[arg(long, requires = "labels", conflicts_with = "fit_temperature")]
+    fit_map: bool,
+    /// Other shares of the classes than in training: 2×N, those of training and those of the deployment, or N, those of the
+    /// deployment, where the others are the mean p of the layer over --queries
+    #[arg(long, value_name = "FILE", conflicts_with = "sets")]
+    priors: Option<PathBuf>,
+    /// Write the layer as the model has it, weights.npy and bias.npy in this folder: with --fit-map or --priors it is what
+    /// `zhat eval` needs
+    #[arg(long, value_name = "FOLDER")]
+    write_layer: Option<PathBuf>,
     /// A name for each class, one per line: stored in the model file
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
@@ -98,6 +120,10 @@ pub struct Build {
     /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = args::share)]
     reject: f32,
+    /// Inputs of the layer that are none of the classes, as they occur: stores what tells them, for `Prediction::is_known`. 40 or
+    /// more, in any order in which neighbours are alike, by speaker for example; a quarter is reported on
+    #[arg(long, value_name = "FILE")]
+    ood_queries: Option<PathBuf>,
     /// Seed of everything that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -132,10 +158,16 @@ struct Json<'a> {
     /// The shape of the index; `null` where all rows are scored.
     plan: Option<&'a Plan>,
     temperature: f32,
+    /// Which map from scores to probabilities was fitted; `null` without `--fit-map`.
+    map: Option<&'a MapFigures>,
     /// What the tuning showed; `null` where all rows are scored.
     expected: Option<&'a TrialResult>,
     /// What queries that nothing was tuned on showed; `null` without.
     report: Option<&'a Report>,
+    /// How sets of classes did on labels that nothing was made from.
+    sets: &'a [SetFigures],
+    /// How well inputs that are none of the classes are told; `null` without examples of them.
+    known: Option<&'a KnownFigures>,
     sections: &'a [SectionSize],
     needs: &'a Needs,
     warnings: &'a [String],
@@ -209,9 +241,16 @@ impl Build {
         let (queries, skipped) = self.read_queries(&layer, &progress)?;
         let doubts = self.expect_answers_of_the_network(&layer)?;
         let report = self.test_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
-        let labels = match (&self.labels, &queries) {
+        let labelled = self.labelled_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
+        let labels = match (&self.labels, labelled.as_ref().or(queries.as_ref())) {
             (Some(path), Some(queries)) => {
-                let source = self.queries.as_deref().unwrap_or(self.layer.path());
+                let source = self.labelled_queries.as_deref().or(self.queries.as_deref());
+                Some(inputs::labels(path, source.unwrap_or(self.layer.path()), queries, layer.weights.rows())?)
+            }
+            _ => None,
+        };
+        let report_labels = match (&self.test_labels, &self.test_queries, &report) {
+            (Some(path), Some(source), Some(queries)) => {
                 Some(inputs::labels(path, source, queries, layer.weights.rows())?)
             }
             _ => None,
@@ -225,9 +264,17 @@ impl Build {
             }
             None => layer.names.clone(),
         };
+        let priors = self.priors.as_ref().map(|path| self.read_priors(path, &layer, queries.as_ref())).transpose()?;
+        let unknown = self.ood_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
         let request = Request {
+            unknown: unknown.as_ref(),
+            fit_map: self.fit_map,
+            priors: priors.as_ref().map(|(before, after)| (&before[..], &after[..])),
             queries: queries.as_ref(),
             labels: labels.as_deref(),
+            labelled: labelled.as_ref(),
+            sets: &self.sets,
+            report_labels: report_labels.as_deref(),
             fit_temperature: self.fit_temperature,
             report: report.as_ref(),
             names: names.as_deref(),
@@ -252,6 +299,9 @@ impl Build {
             ..Request::new(&layer.weights, &layer.biases)
         };
         let mut made = make(&request, &mut |step| progress.step(step))?;
+        if let Some(folder) = &self.write_layer {
+            self.write_layer(folder, &made, &layer)?;
+        }
         self.expect_in_time(&made, layer.weights.rows(), layer.weights.cols())?;
         if let Some(input) = input {
             made.model = with_input_scale(&made.model, input)?;
@@ -279,8 +329,11 @@ impl Build {
                 model: &description.model,
                 plan: made.index.as_ref().ok().map(|chosen| &chosen.plan),
                 temperature: made.temperature,
+                map: made.map.as_ref(),
                 expected: made.index.as_ref().ok().map(|chosen| &chosen.expected),
                 report: made.report.as_ref(),
+                sets: &made.sets,
+                known: made.known.as_ref(),
                 sections: &description.sections,
                 needs: &description.needs,
                 warnings: &warnings,
@@ -307,6 +360,50 @@ impl Build {
                 writeln!(text, "ran the network on {files} files: {rows} queries, {skipped} steps skipped as padding");
         }
         print(&(text + &self.text(&made, start.elapsed()) + &output::warnings(&warnings)))
+    }
+
+    /// Shares of the classes in training and in the deployment.
+    fn read_priors(&self, path: &Path, layer: &Layer, queries: Option<&Matrix>) -> Outcome<(Vec<f32>, Vec<f32>)> {
+        let shares = read_queries(path, ReadOptions::default())?;
+        let classes = layer.weights.rows();
+        let wrong = |what: &str| Failure::Failed(format!("{}: {what}", path.display()));
+        let values = shares.data();
+        if values.iter().any(|&p| !p.is_finite() || p < 0.0) {
+            return Err(wrong("shares are numbers from zero on"));
+        }
+        let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+        let (before, after) = match (values.len(), queries) {
+            (len, _) if len == 2 * classes => (values[..classes].to_vec(), &values[classes..]),
+            (len, Some(queries)) if len == classes => (mean_p(float, queries), values),
+            (len, None) if len == classes => {
+                return Err(wrong(
+                    "one share for each class is enough with --queries only: give those of training as well, 2×N",
+                ));
+            }
+            (len, _) => {
+                return Err(wrong(&format!("{len} shares, but there are {classes} classes: N or 2×N are needed")));
+            }
+        };
+        let whole = |shares: &[f32]| {
+            let sum: f32 = shares.iter().sum();
+            if sum > 0.0 { Ok(shares.iter().map(|p| p / sum).collect()) } else { Err(wrong("all shares are zero")) }
+        };
+        Ok((whole(&before)?, whole(after)?))
+    }
+
+    /// Writes the layer that the model was made from, at the temperature of the one that was given.
+    fn write_layer(&self, folder: &Path, made: &Made, layer: &Layer) -> Outcome {
+        let (weights, biases) = match &made.layer {
+            Some((weights, biases)) => (weights, &biases[..]),
+            None => (&layer.weights, &layer.biases[..]),
+        };
+        let t = if made.layer.is_some() { made.temperature } else { 1.0 };
+        let scaled = |values: &[f32], cols: usize| {
+            Matrix::new(values.iter().map(|x| x * t).collect(), cols).ok_or(Failure::Failed("an empty layer".into()))
+        };
+        std::fs::create_dir_all(folder)?;
+        write_npy(folder.join("weights.npy"), &scaled(weights.data(), weights.cols())?)?;
+        Ok(write_npy(folder.join("bias.npy"), &scaled(biases, 1)?)?)
     }
 
     /// How int8 activations are to be read: as the network or the options say.
@@ -342,6 +439,10 @@ impl Build {
             given("--queries", &self.queries),
             given("--test-queries", &self.test_queries),
             given("--labels", &self.labels),
+            given("--labelled-queries", &self.labelled_queries),
+            given("--test-labels", &self.test_labels),
+            given("--priors", &self.priors),
+            given("--ood-queries", &self.ood_queries),
             given("--names", &self.names),
         ];
         self.layer.files().chain(others.into_iter().flatten())
@@ -398,6 +499,36 @@ impl Build {
         Ok(None)
     }
 
+    /// How well inputs that are none of the classes are told.
+    fn known_text(&self, made: &Made) -> String {
+        let Some(found) = &made.known else {
+            return match (&self.ood_queries, &self.labels) {
+                (Some(_), _) => "none of them  not told: that takes 40 --ood-queries and 200 --queries at least\n".into(),
+                (None, Some(_)) => {
+                    "none of them  unknown: how well inputs of no class are told takes examples of them, --ood-queries\n".into()
+                }
+                (None, None) => String::new(),
+            };
+        };
+        let of = |tried: &TriedScore| {
+            format!("{} {:.3} ({:.3} to {:.3})", tried.name, tried.auroc, tried.auroc_low, tried.auroc_high)
+        };
+        format!(
+            "none of them  told by {}: it rejects {} ({} to {}) of {} known queries and accepts {} ({} to {}) of {} that are none\n  \
+             AUROC       {}\n",
+            found.chosen,
+            percent(found.rejected),
+            percent(found.rejected_low),
+            percent(found.rejected_high),
+            found.known,
+            percent(found.accepted),
+            percent(found.accepted_low),
+            percent(found.accepted_high),
+            found.unknown,
+            found.tried.iter().map(of).collect::<Vec<_>>().join(", ")
+        )
+    }
+
     /// The report at the end.
     fn text(&self, made: &Made, time: Duration) -> String {
         let model = made.model.model();
@@ -417,8 +548,19 @@ impl Build {
         table.row(vec!["file".into(), count(model.len() as u64), bytes(model.len())]);
         let _ = writeln!(text, "\n{}", table.render());
         text += &index(&made.index);
-        if self.fit_temperature {
+        if self.fit_temperature || self.fit_map {
             let _ = writeln!(text, "temperature   {:.4}", made.temperature);
+        }
+        if let Some(map) = &made.map {
+            let _ = match map.tried.iter().max_by(|a, b| a.gain.total_cmp(&b.gain)) {
+                Some(best) => writeln!(
+                    text,
+                    "map           {}, fitted to {} labels; the best beyond the temperature, {} at a prior of {} labels, \
+                     gains {:.4} ± {:.4} of log-loss",
+                    map.chosen, map.labels, best.name, best.prior, best.gain, best.gain_error
+                ),
+                None => writeln!(text, "map           {}: {} labels are too few for more", map.chosen, map.labels),
+            };
         }
         let (work, max_work) = match &made.report {
             Some(report) => {
@@ -444,6 +586,17 @@ impl Build {
                 if let (Some(loss), Some(ece)) = (found.log_loss, found.ece) {
                     let _ = writeln!(text, "labels        log-loss {loss:.4}, calibration error {}", percent(ece));
                 }
+                if let Some(figures) = &found.figures {
+                    let _ = writeln!(
+                        text,
+                        "              {} in bins of equal mass, {} to {} less what chance adds: {} of calibrated p; Brier {:.4}",
+                        percent(figures.ece),
+                        percent(figures.ece_low),
+                        percent(figures.ece_high),
+                        percent(figures.ece_by_chance),
+                        figures.brier
+                    );
+                }
                 (found.work_mean, found.work_max)
             }
             None => {
@@ -457,6 +610,8 @@ impl Build {
                 made.index.as_ref().map_or((1.0, 1.0), |chosen| (chosen.expected.work, chosen.expected.max_work))
             }
         };
+        text += &output::sets(&made.sets);
+        text += &self.known_text(made);
         let bound = model.settings().map_or(1.0, |settings| settings.budget.cap as f32 / classes as f32);
         let [work_text, seen, bound] = [work, max_work, bound].map(percent);
         let _ =

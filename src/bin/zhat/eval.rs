@@ -9,6 +9,7 @@ use zhat::Model;
 use zhat::host::evaluate::{
     EvaluateError, Evaluation, FloatLayer, Method, Mismatch, Options, Report, TOP, mismatch, stored_budget,
 };
+use zhat::host::label::{Labelled, SetFigures, set_figures};
 use zhat::host::report::{plots, warnings};
 use zhat::host::{Matrix, with_fmbe};
 use zhat::model::{FmbeKind, ModelBuf};
@@ -112,11 +113,16 @@ impl Eval {
         if let (Some(path), Some(calibration)) = (&self.calibration, &calibration) {
             warnings.extend(warnings::of_scale(&shown, &queries, &path.display().to_string(), calibration));
         }
+        let sets = match &labels {
+            Some(labels) => set_figures(&file.model(), Labelled { queries: &queries, labels }, None)?,
+            None => Vec::new(),
+        };
         if self.json {
-            let warned = Warned { report: &found.report, warnings };
+            let warned = Warned { report: &found.report, sets: &sets, warnings };
             return print_json(&warned);
         }
-        print(&(text(&found.report) + &output::warnings(&warnings)))
+        let gap = if sets.is_empty() { "" } else { "\n" };
+        print(&(text(&found.report) + gap + &output::sets(&sets) + &output::warnings(&warnings)))
     }
 
     /// Explains that the files are not those that the model was made from, and suggests an option.
@@ -144,6 +150,8 @@ impl Eval {
 struct Warned<'a> {
     #[serde(flatten)]
     report: &'a Report,
+    /// How sets of classes did on the labels.
+    sets: &'a [SetFigures],
     warnings: Vec<String>,
 }
 
@@ -268,6 +276,33 @@ pub fn text(report: &Report) -> String {
             }
         }
         let _ = write!(text, "\n{}", table.render());
+        text += &figures(report);
     }
     text
+}
+
+/// What p of the best class is worth.
+fn figures(report: &Report) -> String {
+    let with_figures = || report.estimators.iter().filter_map(|e| Some((e, e.figures.as_ref()?)));
+    let shares =
+        with_figures().next().map_or(Vec::new(), |(_, figures)| figures.surest.iter().map(|s| s.share).collect());
+    let mut headings =
+        vec!["p of the best class".to_owned(), "ECE, equal mass".into(), "less chance".into(), "chance".into()];
+    headings.extend(["by class".into(), "Brier".into(), "risk area".into()]);
+    headings.extend(shares.iter().map(|&share| format!("surest {}", percent(share))));
+    let mut table = Table::new(&headings.iter().map(String::as_str).collect::<Vec<_>>());
+    for (e, figures) in with_figures() {
+        let mut row = vec![
+            e.name.into(),
+            percent(figures.ece),
+            format!("{} to {}", percent(figures.ece_low), percent(figures.ece_high)),
+            percent(figures.ece_by_chance),
+            percent(figures.classwise_ece),
+            format!("{:.4}", figures.brier),
+            percent(figures.risk_area),
+        ];
+        row.extend(figures.surest.iter().map(|surest| percent(surest.accuracy)));
+        table.row(row);
+    }
+    format!("\n{}", table.render())
 }

@@ -4,7 +4,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde::Serialize;
+use std::fmt::Write as _;
+
 use zhat::host::input::expect_writable;
+use zhat::host::label::{GroupFigures, SetFigures};
 use zhat::host::report::plots;
 
 use super::{Failure, Outcome};
@@ -43,6 +46,33 @@ pub fn expect_plot(path: Option<&PathBuf>) -> Outcome {
 /// Formats the warnings, one in a line.
 pub fn warnings(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
+}
+
+/// What sets of classes were worth on labels that nothing was made from.
+pub fn sets(all: &[SetFigures]) -> String {
+    let mut text = String::new();
+    for found in all {
+        let range = |low, high| format!("({} to {})", percent(low), percent(high));
+        let _ = writeln!(
+            text,
+            "{:<14}{} of the labels {}, of {} queries with a set; {} of the sets have at most 16 classes, {:.1} of 16 listed",
+            format!("{} set", percent(found.level)),
+            percent(found.coverage),
+            range(found.coverage_low, found.coverage_high),
+            percent(found.answered),
+            percent(found.whole),
+            found.short_mean
+        );
+        let group = |group: &GroupFigures| {
+            let GroupFigures { group, queries, coverage, coverage_low, coverage_high } = group;
+            format!("{} of {queries} {group} {}", percent(*coverage), range(*coverage_low, *coverage_high))
+        };
+        let groups: Vec<String> = found.groups.iter().filter(|group| group.queries > 0).map(group).collect();
+        if !groups.is_empty() {
+            let _ = writeln!(text, "  by label    {}", groups.join(", "));
+        }
+    }
+    text
 }
 
 /// The heading of a column of words, which is aligned to the left like the first column.

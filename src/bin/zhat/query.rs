@@ -57,6 +57,18 @@ struct Answer {
     /// True if the query's energy is above the threshold for inputs of no class; `null` if the model has no threshold.
     rejected: Option<bool>,
     top: Vec<Class>,
+    /// Sets of classes that hold the true one; `null` in a model without, and for a query that is not familiar.
+    set: Option<Vec<Set>>,
+}
+
+#[derive(Serialize)]
+struct Set {
+    /// The share of the inputs that it is for.
+    level: f32,
+    /// The classes of the set that are listed.
+    classes: usize,
+    /// Whether there are others.
+    more: bool,
 }
 
 #[derive(Serialize)]
@@ -113,6 +125,13 @@ impl QueryArgs {
             let name = model.names().and_then(|names| names.get(ranked.class as usize)).map(str::to_owned);
             Class { class: ranked.class, name, p: ranked.p, low, high }
         };
+        // Of the classes that are shown, as if the list were no longer than that.
+        let set = |level: f32| {
+            let set = found.set(model, level)?;
+            let shown = set.classes.len().min(self.top as usize);
+            Some(Set { level, classes: shown, more: set.more || shown < set.classes.len() })
+        };
+        let sets = model.sets().and_then(|sets| sets.levels().map(set).collect());
         Answer {
             query,
             log_z: found.log_z(),
@@ -121,6 +140,7 @@ impl QueryArgs {
             familiar: found.is_familiar(),
             rejected: found.is_rejected(),
             top: found.top.iter().take(self.top as usize).enumerate().map(class).collect(),
+            set: sets,
         }
     }
 }
@@ -147,5 +167,13 @@ fn text(answer: &Answer, model: &Model<'_>) -> String {
         table.row(vec![format!("  {}", class.class), name, format!("{:.5}", class.p), interval]);
     }
     let _ = write!(text, "{}", table.render());
+    for Set { level, classes, more } in answer.set.iter().flatten() {
+        let level = percent(*level);
+        let _ = match (classes, more) {
+            (_, true) => writeln!(text, "  {level} set: more than these"),
+            (1, false) => writeln!(text, "  {level} set: the first class"),
+            (count, false) => writeln!(text, "  {level} set: the first {count} classes"),
+        };
+    }
     text
 }

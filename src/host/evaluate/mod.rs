@@ -22,6 +22,7 @@
 //! ```
 
 mod effort;
+mod figures;
 mod method;
 mod quality;
 mod report;
@@ -38,12 +39,13 @@ use rayon::prelude::*;
 
 pub use super::measure::{exact_predictions, predictions};
 pub(super) use effort::Effort;
+pub use figures::{LabelFigures, Surest, TopAnswers};
 pub use method::{Answer, Memory, Method, TOP, ask};
 pub use quality::Reliability;
 pub use report::{Data, EstimatorReport, Labelled, ModelSummary, Quality, Report};
 pub use same_layer::{Mismatch, mismatch};
 pub use sweep::{Point, pareto, sweep};
-pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, scores};
+pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, mean_p, quantised, scores};
 
 use super::Matrix;
 use crate::model::Budget;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::figures::LabelFigures;
 use crate::model::{FORMAT_VERSION, Model};
 
 /// The results of an evaluation.
@@ -247,6 +248,8 @@ pub struct EstimatorReport {
     pub log_loss: Option<f32>,
     /// With labels: the expected calibration error of the best class's p.
     pub ece: Option<f32>,
+    /// With labels: what p of the best class is worth, with uncertainties.
+    pub figures: Option<LabelFigures>,
     /// The mean time of a query on this host, on one thread, in microseconds.
     pub time_us: f32,
     /// The quotient of that time and the time of `exact` in the same run: below one is faster.

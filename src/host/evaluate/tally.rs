@@ -1,5 +1,6 @@
 //! The sums and lists behind one estimator's figures.
 
+use super::figures::TopAnswers;
 use super::method::{Answer, Method};
 use super::quality::Reliability;
 use super::report::EstimatorReport;
@@ -92,6 +93,8 @@ pub struct Tally {
     coverage_of_others: Mean,
     width: Mean,
     familiar: Mean,
+    /// Best classes against labels.
+    answers: Option<TopAnswers>,
     /// Probabilities against labels.
     pub reliability: Option<Reliability>,
 }
@@ -116,6 +119,7 @@ impl Tally {
             coverage_of_others: none,
             width: none,
             familiar: none,
+            answers: labelled.then(TopAnswers::default),
             reliability: labelled.then(Reliability::default),
         }
     }
@@ -170,6 +174,10 @@ impl Tally {
         if let Some(familiar) = answer.familiar {
             self.familiar.add(f32::from(u8::from(familiar)));
         }
+        if let (Some((label, _)), Some(answers)) = (label, &mut self.answers) {
+            let class = found.map_or(u32::MAX, |(class, _)| class);
+            answers.add(class, p, class as usize == *label);
+        }
         if let (Some((label, label_score)), Some(reliability)) = (label, &mut self.reliability) {
             let hit = found.is_some_and(|(class, _)| class as usize == *label);
             reliability.add(p, hit, (label_score - answer.log_z).exp());
@@ -211,6 +219,7 @@ impl Tally {
             accuracy: quality.map(|quality| quality.accuracy),
             log_loss: quality.map(|quality| quality.log_loss),
             ece: quality.map(|quality| quality.ece),
+            figures: self.answers.as_ref().map(TopAnswers::figures),
             time_us,
             time_ratio_to_exact: time_us / exact_us.max(1e-9),
         }

@@ -257,6 +257,27 @@ fn partial(rows: &impl Rows, queries: &[f32], cols: usize, k: usize, first: usiz
         .collect()
 }
 
+/// Returns the mean p of each class over all queries: the shares of the classes that the layer expects.
+///
+/// ```
+/// use zhat::host::evaluate::{FloatLayer, mean_p};
+/// use zhat::host::{Kind, Layer};
+///
+/// let layer = Layer::generate(60, 8, 1);
+/// let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+/// let shares = mean_p(float, &layer.queries(Kind::Classifier, 20, 2));
+/// assert!((shares.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+/// ```
+pub fn mean_p(layer: FloatLayer<'_>, queries: &Matrix) -> Vec<f32> {
+    let mut sums = vec![0.0_f64; layer.weights.rows()];
+    for query in queries.iter() {
+        let scores = scores(&layer, query);
+        let log_z = linear::log_sum_exp(&scores);
+        sums.iter_mut().zip(&scores).for_each(|(sum, score)| *sum += f64::from((score - log_z).exp()));
+    }
+    sums.iter().map(|sum| (sum / queries.rows().max(1) as f64) as f32).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

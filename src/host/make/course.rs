@@ -31,7 +31,7 @@ impl Course {
         plans.truncate(1);
         let again = total(plans);
         let temperature = match queries {
-            Some(queries) if request.fit_temperature => layer.exact(queries),
+            Some(queries) if request.fit_temperature || request.fit_map => layer.exact(queries),
             _ => 0.0,
         };
         let report = held.map_or(0.0, |held| layer.exact(2 * held) + layer.search(held, request.targets.work));

@@ -6,7 +6,7 @@
 use super::{Course, Doing, MakeError, Maker, Step, add_lookup};
 use crate::host::BuildError;
 use crate::host::build::{Built, Plan, Targets};
-use crate::model::{FileWriter, Measured, Names, Section};
+use crate::model::{FileWriter, Measured, Names, Section, Sets};
 use crate::rows::Indices;
 
 impl Maker<'_> {
@@ -25,6 +25,10 @@ impl Maker<'_> {
         file.optional(Section::Measured, &empty.to_words());
         if self.request.lookup {
             add_lookup(&mut file, &built.model);
+        }
+        if !self.request.sets.is_empty() {
+            let levels: Vec<[f32; 3]> = self.request.sets.iter().map(|&level| [level; 3]).collect();
+            file.optional(Section::Sets, &Sets::encode(0, (0, 0.0), &levels));
         }
         if let Some(names) = self.request.names {
             file.optional(Section::Names, &Names::encode(names));

@@ -4,23 +4,28 @@
 mod course;
 mod error;
 mod flash;
+mod parts;
 mod request;
 
 pub use error::MakeError;
 pub use request::{Knobs, Request};
 
 use course::Course;
+use parts::Parts;
 
 use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build, indices};
-use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
+use crate::host::evaluate::{EvaluateError, Evaluation, FloatLayer, Method, Options, Report};
+use crate::host::label::{
+    KnownFigures, MapFigures, Mapped, SetFigures, SetsError, fit_map, set_figures, shifted, with_known, with_sets,
+};
 use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
 
-/// With fewer queries than this there is nothing to put aside.
-const FEW: usize = 80;
 /// Works that are tried for a limit on the error: from a half per cent to all of it, each 1.4 times the one before.
 const LEAST_WORK: f32 = 0.005;
 const STEPS: usize = 15;
+/// With fewer labelled queries none are put aside for sets of classes.
+const LEAST_LABELS: usize = 80;
 
 /// What is being done, for whoever shows it, and which part of the whole time it is expected to take. What turns out to be
 /// needed on the way moves the shares.
@@ -92,6 +97,14 @@ pub struct Made {
     pub report: Option<Report>,
     /// What scores were divided by.
     pub temperature: f32,
+    /// How sets of classes did on labels that nothing was made from: one for each level, if there were such labels.
+    pub sets: Vec<SetFigures>,
+    /// How well inputs that are none of the classes are told, if there were examples of them, and queries, in sufficient number.
+    pub known: Option<KnownFigures>,
+    /// Which map from scores to probabilities was fitted, if one was asked for.
+    pub map: Option<MapFigures>,
+    /// The layer that the model was made from, where that is not the one that was given: weights and biases.
+    pub layer: Option<(Matrix, Vec<f32>)>,
 }
 
 /// Makes a model.
@@ -113,41 +126,68 @@ pub struct Made {
 /// [`MakeError`].
 pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Made, MakeError> {
     check(request)?;
-    let (tune, held) = split(request);
-    let tuned = tune.as_ref().or(request.queries);
-    let mut course = Course::new(request, tuned.map(Matrix::rows), held.as_ref().or(request.report).map(Matrix::rows));
+    let parts = Parts::of(request);
+    let (tuned, held) = (parts.tune.as_ref().or(request.queries), parts.held.as_ref().or(request.report));
+    let mut course = Course::new(request, tuned.map(Matrix::rows), held.map(Matrix::rows));
     let mut temperature = 1.0;
-    if let (true, Some(labels), Some(queries)) = (request.fit_temperature, request.labels, request.queries) {
+    let mut map = None;
+    let mut changed = None;
+    if let (true, Some(fit)) = (request.fit_temperature || request.fit_map, parts.fit()) {
         progress(course.temperature());
-        // The labels of what is put aside are not looked at.
-        let part = tune.as_ref().unwrap_or(queries);
-        temperature = fit_temperature(request.weights, request.biases, part, labels);
+        if request.fit_map {
+            let Mapped { weights, biases, figures } = fit_map(request.weights, request.biases, fit);
+            temperature = figures.temperature;
+            changed = Some((weights, biases));
+            map = Some(figures);
+        } else {
+            temperature = fit_temperature(request.weights, request.biases, fit.queries, fit.labels);
+            changed = (temperature != 1.0).then(|| at_temperature(request, temperature));
+        }
     }
-    let scaled = (temperature != 1.0).then(|| at_temperature(request, temperature));
-    let (weights, biases) = match &scaled {
+    if let Some((before, after)) = request.priors {
+        let (weights, biases) = changed.unwrap_or_else(|| (request.weights.clone(), request.biases.to_vec()));
+        let biases = shifted(&biases, before, after);
+        changed = Some((weights, biases));
+    }
+    let (weights, biases) = match &changed {
         Some((weights, biases)) => (weights, &biases[..]),
         None => (request.weights, request.biases),
     };
     let maker = Maker { request, weights, biases, queries: tuned };
-    let built = maker.built(&mut course, progress)?;
+    let Built { mut model, index, .. } = maker.built(&mut course, progress)?;
     progress(course.report());
-    let mut report = match held.as_ref().or(request.report) {
+    let mut report = match held {
         Some(held) => {
             let layer = FloatLayer { weights, biases, temperature: 1.0 };
-            // The labels of what was put aside are the last ones.
-            let labels = request.labels.filter(|_| request.report.is_none());
-            let labels = labels.map(|labels| &labels[labels.len() - held.rows()..]);
+            // Other labelled queries are not those that are reported on.
+            let is_of_held = request.labelled.is_none() || request.report_labels.is_some();
+            let labels = parts.test().filter(|_| is_of_held).map(|test| test.labels);
             let options = Options { methods: vec![Method::Moments], timed: false, labels, ..Default::default() };
-            Some(Evaluation::run(&built.model.model(), Some(layer), held, &options)?.report)
+            Some(Evaluation::run(&model.model(), Some(layer), held, &options)?.report)
         }
         None => None,
     };
     if let Some(report) = &mut report {
         report.model.temperature = temperature;
     }
-    let Built { model, index, .. } = built;
+    let mut sets = Vec::new();
+    if let Some(&level) = request.sets.first() {
+        let labelled = parts.sets().ok_or(SetsError::Labels { level, found: 0, least: LEAST_LABELS })?;
+        model = with_sets(&model, labelled, parts.fit(), request.sets)?;
+        if let Some(test) = parts.test() {
+            sets = set_figures(&model.model(), test, Some(&parts.building())).map_err(SetsError::Model)?;
+        }
+    }
+    let mut known = None;
+    if let (Some(unknown), Some(tuned), Some(held)) = (request.unknown, tuned, held) {
+        let made = with_known(&model, tuned, held, unknown, request.targets.reject).map_err(BuildError::File)?;
+        known = made.map(|(with, figures)| {
+            model = with;
+            figures
+        });
+    }
     let model = finish(model, temperature, request, report.as_ref())?;
-    Ok(Made { model, index, report, temperature })
+    Ok(Made { model, index, report, temperature, sets, known, map, layer: changed })
 }
 
 fn check(request: &Request<'_>) -> Result<(), MakeError> {
@@ -157,26 +197,26 @@ fn check(request: &Request<'_>) -> Result<(), MakeError> {
     if let Some(names) = request.names {
         same("names", names.len(), request.weights.rows())?;
     }
-    if let (Some(labels), Some(queries)) = (request.labels, request.queries) {
+    let of_what = [(request.labels, request.labelled.or(request.queries)), (request.report_labels, request.report)];
+    for (labels, queries) in of_what.into_iter().filter_map(|(labels, queries)| labels.zip(queries)) {
         same("labels", labels.len(), queries.rows())?;
+        if let Some(&label) = labels.iter().find(|&&label| label >= request.weights.rows()) {
+            return Err(EvaluateError::Size("label", label).into());
+        }
+    }
+    for priors in request.priors.iter().flat_map(|&(before, after)| [before, after]) {
+        same("shares of classes", priors.len(), request.weights.rows())?;
     }
     if let Some(report) = request.report {
         same("columns of the queries to report on", report.cols(), request.weights.cols())?;
     }
-    Ok(())
-}
-
-/// Queries to tune on and queries to report on, where the request leaves that open.
-fn split(request: &Request<'_>) -> (Option<Matrix>, Option<Matrix>) {
-    match request.queries {
-        Some(queries) if request.report.is_none() && queries.rows() >= FEW => {
-            let first = queries.rows() - queries.rows() / 5;
-            let (tune, held) = queries.data().split_at(first * queries.cols());
-            let part = |data: &[f32]| Matrix::new(data.to_vec(), queries.cols());
-            (part(tune), part(held))
-        }
-        _ => (None, None),
+    if let Some(unknown) = request.unknown {
+        same("columns of the queries of no class", unknown.cols(), request.weights.cols())?;
     }
+    if let Some(labelled) = request.labelled {
+        same("columns of the queries with labels", labelled.cols(), request.weights.cols())?;
+    }
+    Ok(())
 }
 
 fn at_temperature(request: &Request<'_>, temperature: f32) -> (Matrix, Vec<f32>) {
