@@ -1,14 +1,15 @@
 //! The commands: each reads files, calls the library, and prints. One file for each.
 
-mod args;
-mod build;
+pub mod args;
+pub mod build;
 #[cfg(feature = "import")]
 mod check;
 mod clock;
 mod completions;
 mod demo;
 mod demo_keywords;
-mod eval;
+pub mod eval;
+mod export_c;
 mod export_rust;
 mod files;
 mod inputs;
@@ -16,12 +17,13 @@ mod inspect;
 mod network;
 mod output;
 mod plot;
-mod progress;
+pub mod progress;
 mod query;
-mod report;
+pub mod report;
 mod split;
-mod tune;
+pub mod tune;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -53,6 +55,7 @@ enum Command {
     Inspect(inspect::Inspect),
     Query(query::QueryArgs),
     ExportRust(export_rust::ExportRust),
+    ExportC(export_c::ExportC),
     Demo(demo::Demo),
     Plot(plot::Plot),
     Report(report::ReportArgs),
@@ -77,10 +80,15 @@ impl<E: std::error::Error> From<E> for Failure {
 /// The outcome of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
-/// Runs the command that the arguments ask for.
+/// Runs the command that the program's arguments ask for.
 pub fn main() -> ExitCode {
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs the command that these arguments ask for, the first of them the program's name, and returns its exit status.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // Wrong arguments end here, with a status of 2.
-    let result = match Cli::parse().command {
+    let result = match Cli::parse_from(arguments).command {
         Command::Build(command) => command.run(),
         #[cfg(feature = "import")]
         Command::Check(command) => command.run(),
@@ -90,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Inspect(command) => command.run(),
         Command::Query(command) => command.run(),
         Command::ExportRust(command) => command.run(),
+        Command::ExportC(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Plot(command) => command.run(),
         Command::Report(command) => command.run(),
@@ -97,14 +106,14 @@ pub fn main() -> ExitCode {
         Command::Man(command) => command.run(),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(Failure::Failed(message)) => {
             eprintln!("zhat: {message}");
-            ExitCode::from(1)
+            1
         }
         Err(Failure::Usage(message)) => {
             eprintln!("zhat: {message}\n\nFor more information, try '--help'.");
-            ExitCode::from(2)
+            2
         }
     }
 }
