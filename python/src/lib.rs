@@ -1,4 +1,4 @@
-//! The part of the Python package that is Rust: `zhat._zhat`. Users see python/zhat, which calls it with arrays in C order.
+//! The part of the Python package that is Rust: `zhat._zhat`. Users see lib/zhat, which calls it with arrays in C order.
 
 #[allow(dead_code)]
 #[path = "../../src/cli/mod.rs"]
