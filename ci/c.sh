@@ -1,0 +1,119 @@
+# shellcheck shell=bash
+# C and C++ projects with CMake: examples/cmake on this machine and on emulated boards. Sourced by ci.sh.
+
+C_DIR=$TARGET_DIR/c
+
+c_projects() {
+    step "tools for devices" device_tools
+    if ! c_tools; then
+        skip "C projects: cmake, picolibc or QEMU for RISC-V can't be installed"
+        return
+    fi
+    step "the command" cargo build --quiet --features "$HOST_FEATURES" --bin zhat
+    rm -rf "$C_DIR"/{project,host,cpp,subdirectory,m4,riscv32,prebuilt*}
+    step "the page of the guide shows the example" c_page
+    step "CMake on this machine" c_project host
+    step "CMake on this machine, C++ and add_subdirectory" c_plus_plus
+    step "CMake for a Cortex-M4F" c_project m4
+    step "CMake for RV32IMAC" c_project riscv32
+    step "a folder of libraries, and CMake without cargo" c_prebuilt
+}
+
+c_tools() {
+    local package missing=()
+    have cmake || missing+=(cmake)
+    have make || missing+=(make)
+    have qemu-system-riscv32 || missing+=(qemu-system-misc)
+    have riscv64-unknown-elf-gcc || missing+=(gcc-riscv64-unknown-elf)
+    for package in picolibc-arm-none-eabi picolibc-riscv64-unknown-elf; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+}
+
+# The project as a reader would have it, outside of the repository: three files.
+c_files() {
+    mkdir -p "$1"
+    cp examples/cmake/CMakeLists.txt examples/cmake/main.c "$1"
+    cp tests/data/indexed.zhat "$1/model.zhat"
+}
+
+# c_configure FOLDER OPTIONS...: configures and builds it, with the compiler that device builds use.
+c_configure() {
+    local cargo=("${device_environment[@]}") options=()
+    [ "${#cargo[@]}" -eq 0 ] || cargo=(env "${cargo[@]}")
+    [ "${#device_options[@]}" -eq 0 ] || options=(-Zbuild-std=core,alloc)
+    [[ " $* " == *toolchain* ]] || { cargo=() options=(); }
+    cargo+=(cargo)
+    cmake -S "$1" -B "$1/build" -DZHAT_COMMAND="$TARGET_DIR/debug/zhat" -DZHAT_CARGO="$(joined "${cargo[@]}")" \
+        -DZHAT_CARGO_OPTIONS="$(joined "${options[@]}")" -DZHAT_CARGO_DIR="$C_DIR/cargo" "${@:2}"
+    cmake --build "$1/build"
+}
+
+joined() {
+    local IFS=';'
+    echo "$*"
+}
+
+# c_project BOARD [OPTIONS...]: the example, and what it prints.
+c_project() {
+    local folder=$C_DIR/${C_NAME:-$1} toolchain=()
+    c_files "$folder"
+    [ "$1" = host ] || toolchain=(--toolchain "$PWD/examples/cmake/$1.cmake")
+    c_configure "$folder" "${toolchain[@]}" -Dzhat_DIR="$PWD/cmake" "${@:2}"
+    c_run "$1" "$folder/build/words" | diff -u examples/cmake/main.out - || die "$1: the example prints something else"
+    cat examples/cmake/main.out
+}
+
+c_run() {
+    case $1 in
+    host) "$2" ;;
+    m4) ZHAT_QEMU_MACHINE=mps2-an386 .cargo/qemu-run.sh "$2" ;;
+    riscv32)
+        timeout 120 qemu-system-riscv32 -machine virt -cpu rv32 -bios none -nographic -monitor none -serial none \
+            -semihosting-config enable=on,target=native -kernel "$2" </dev/null
+        ;;
+    esac
+}
+
+c_plus_plus() {
+    local folder=$C_DIR/cpp
+    c_files "$folder"
+    cp examples/cmake/main.cpp "$folder"
+    sed -i 's/main\.c/main.cpp/; s/project(words C)/project(words C CXX)/; s/find_package(zhat.*/add_subdirectory("${ZHAT}" zhat)/' \
+        "$folder/CMakeLists.txt"
+    c_configure "$folder" -DZHAT="$PWD" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wpedantic -Werror -std=c++11"
+    "$folder/build/words" | diff -u examples/cmake/main.out - || die "the example in C++ prints something else"
+    # With std::span as well.
+    "${CXX:-c++}" -std=c++20 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c++ -include src/capi/zhat.hpp - <<<'
+        auto ask(const zhat::Model &model, std::span<const float> query, zhat::Scratch<99> &scratch) {
+            return model.exact<2>(query, scratch).error;
+        }'
+}
+
+# The library for one target, found by a project that has no cargo.
+c_prebuilt() {
+    local folder=$C_DIR/prebuilt environment=("${device_environment[@]}")
+    [ "${#environment[@]}" -eq 0 ] || environment=(env "${environment[@]}")
+    ZHAT_CARGO="${environment[*]} cargo" ZHAT_CARGO_OPTIONS="$([ "${#device_options[@]}" -eq 0 ] || echo -Zbuild-std=core,alloc)" \
+        ci/package_c.sh "$folder" thumbv7em-none-eabihf
+    (cd "$folder" && sha256sum --quiet --check SHA256SUMS)
+    C_NAME=prebuilt-m4 c_project m4 -DZHAT_PREBUILT="$folder"
+    # And the folder by itself, as it is passed on.
+    C_NAME=prebuilt-alone c_project m4 -Dzhat_DIR="$folder/cmake"
+    ! C_NAME=prebuilt-riscv c_project riscv32 -DZHAT_PREBUILT="$folder" 2>"$C_DIR/prebuilt.err" || die "a library for another target"
+    grep -q 'has no library for riscv32imac-unknown-none-elf, but for thumbv7em-none-eabihf' "$C_DIR/prebuilt.err"
+}
+
+# The page shows the files as they are.
+c_page() {
+    local file
+    for file in CMakeLists.txt main.c main.cpp main.out; do
+        awk -v file="$file" '
+            /^```/ && inside { exit }
+            inside { print }
+            /^```/ && named { inside = 1 }
+            /^`[^`]+`:$/ { named = substr($0, 2, length($0) - 3) == file }
+        ' src/guide/c_projects.md | diff -u "examples/cmake/$file" - || die "src/guide/c_projects.md: another $file"
+    done
+}
