@@ -27,6 +27,8 @@ set(ZHAT_CARGO_DIR "" CACHE PATH "Where cargo builds; empty for the project's ow
 # For zhat_add_model(), which is called from other folders.
 set(ZHAT_ROOT "${ZHAT_ROOT}" CACHE INTERNAL "")
 
+# ZHAT_COMPILER_FLAGS are more flags that choose the processor, where a framework keeps them elsewhere.
+
 # Sets `out` to the Rust target of the C compiler with its flags, and `is_host` to whether it is this machine.
 function(zhat_find_target out is_host)
   set(${is_host} FALSE PARENT_SCOPE)
@@ -64,7 +66,7 @@ function(zhat_find_target out is_host)
   endif()
   get_property(options DIRECTORY PROPERTY COMPILE_OPTIONS)
   # Only what chooses the processor: others may be generator expressions, or not for the preprocessor.
-  set(options ${flags} ${options})
+  set(options ${flags} ${options} ${ZHAT_COMPILER_FLAGS})
   list(FILTER options INCLUDE REGEX "^(-m|--target)")
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/zhat-empty.c" "")
   execute_process(

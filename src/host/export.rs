@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::model::{FORMAT_VERSION, InputScale};
 use crate::{Budget, Model, ModelBuf};
 
-/// The text of a `model.rs` that includes the file `model.zhat` beside it.
+/// Returns the text of a `model.rs` that includes the file `model.zhat` beside it.
 ///
 /// ```
 /// let text = zhat::host::export::rust_module(&zhat::doc_example().model(), "model.zhat");
@@ -57,11 +57,11 @@ pub type Scratch = zhat::Scratch<SCRATCH_WORDS>;
     )
 }
 
-/// The text of `NAME.h` and of `NAME.c`: the model, its sizes and its names for a C or C++ firmware.
+/// Returns the text of `NAME.h` and of `NAME.c`: the model, its sizes and its names for a C or C++ firmware.
 ///
-/// The bytes are words, which every compiler aligns. The header defines `NAME_FILE`, `NAME_LEN` and `NAME_SCRATCH_WORDS`, what the
-/// functions of `zhat.h` take, beside the sizes, the build and, where the file has them, the scale of int8 activations and the names
-/// of the classes as an enum: if all of them make identifiers, and no two the same.
+/// The source holds words, which every compiler aligns. The header defines what the functions of `zhat.h` take, `NAME_FILE`,
+/// `NAME_LEN` and `NAME_SCRATCH_WORDS`, and the sizes and the build of the model. It has the scale of int8 activations if the file has
+/// it, and the names of the classes as an enum if all of them make identifiers and no two are the same.
 ///
 /// ```
 /// let (header, source) = zhat::host::export::c_files(&zhat::doc_example(), "digits");
