@@ -16,6 +16,9 @@ from ._model import Model, ModelWarning
 #: 0.04, or "4%".
 Share = Union[float, str]
 
+#: Options of `build` that are no settings.
+_ARRAYS = ("labels", "test_queries", "names", "progress")
+
 
 def build(
     weights: Any,
@@ -135,19 +138,21 @@ def build_network(
                 f"the network's activations have a scale of {scale[0]} and a zero point of {scale[1]}: leave out input_scale"
             )
         options["input_scale"], options["input_zero_point"] = scale
-    arrays = [options.pop(name, None) for name in ("queries", "labels", "test_queries", "names")]
+    queries, labels, test_queries, names = (
+        options.pop(name, None) for name in ("queries", "labels", "test_queries", "names")
+    )
     known = build.__kwdefaults__ or {}
     unknown = set(options) - set(known)
     if unknown:
         raise TypeError(f"build_network() got an unexpected keyword argument '{sorted(unknown)[0]}'")
     chosen: Dict[str, Any] = {
-        **{name: options.get(name, known[name]) for name in known if name not in ("labels", "test_queries", "names", "progress")},
+        **{name: options.get(name, default) for name, default in known.items() if name not in _ARRAYS},
         "left_out": left_out,
         "is_oriented": True,
     }
     for name in ("work", "cap", "max_error", "flash", "instructions", "bits", "reject", "linked"):
         chosen[name] = _text(chosen[name])
-    return _build(weights, bias, *arrays, chosen, progress, stacklevel=3)
+    return _build(weights, bias, queries, labels, test_queries, names, chosen, progress, stacklevel=3)
 
 
 def _build(

@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -219,7 +219,7 @@ class Model:
     @property
     def bits(self) -> int:
         """Bits of a weight: 8 or 4."""
-        return self.description["model"]["bits"]
+        return int(self.description["model"]["bits"])
 
     @property
     def names(self) -> Optional[List[str]]:
@@ -231,37 +231,38 @@ class Model:
     @property
     def flash(self) -> int:
         """Bytes of the file."""
-        return self.description["needs"]["flash"]
+        return int(self.description["needs"]["flash"])
 
     @property
     def ram(self) -> int:
         """Bytes of memory that a query needs on a device."""
-        return self.description["needs"]["ram"]
+        return int(self.description["needs"]["ram"])
 
     @property
     def scratch_words(self) -> int:
         """Words of memory for the search, as firmware reserves them."""
-        return self.description["needs"]["scratch_words"]
+        return int(self.description["needs"]["scratch_words"])
 
     @property
     def instructions(self) -> Optional[int]:
         """Instructions of a mean query on a Cortex-M4, about; None for a model built without queries."""
-        return self.description["needs"]["instructions_mean"]
+        mean = self.description["needs"]["instructions_mean"]
+        return None if mean is None else int(mean)
 
     @property
     def instructions_max(self) -> int:
         """Instructions of a query at the cap, about."""
-        return self.description["needs"]["instructions_max"]
+        return int(self.description["needs"]["instructions_max"])
 
     @property
     def cap(self) -> int:
         """The most dot products that a query takes within the stored budget."""
-        return self.description["model"]["cap"]
+        return int(self.description["model"]["cap"])
 
     @property
     def temperature(self) -> float:
         """What scores were divided by."""
-        return self.description["model"]["temperature"]
+        return float(self.description["model"]["temperature"])
 
     @property
     def input_scale(self) -> Optional[Tuple[float, int]]:
@@ -281,7 +282,7 @@ class Model:
     @property
     def warnings(self) -> List[str]:
         """What should be known before the model is used."""
-        return self.description["warnings"]
+        return list(self.description["warnings"])
 
     @property
     def built(self) -> Dict[str, Any]:
@@ -350,6 +351,7 @@ class Evaluation:
 
     def __getitem__(self, estimator: str) -> Dict[str, Any]:
         """Returns the figures of an estimator; "moments" is that of `classify`."""
+        found: Dict[str, Any]
         for found in self.report["estimators"]:
             if found["name"] == estimator:
                 return found
@@ -427,7 +429,7 @@ def _number(value: Optional[float]) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _table(headings: List[str], rows: List[Tuple[str, ...]]) -> str:
+def _table(headings: List[str], rows: Sequence[Tuple[str, ...]]) -> str:
     def line(tag: str, cells: Any) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
