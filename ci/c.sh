@@ -65,13 +65,14 @@ c_project() {
     cat examples/cmake/main.out
 }
 
+# QEMU writes what picolibc prints, character by character, to standard error.
 c_run() {
     case $1 in
     host) "$2" ;;
-    m4) ZHAT_QEMU_MACHINE=mps2-an386 .cargo/qemu-run.sh "$2" ;;
+    m4) ZHAT_QEMU_MACHINE=mps2-an386 .cargo/qemu-run.sh "$2" 2>&1 ;;
     riscv32)
         timeout 120 qemu-system-riscv32 -machine virt -cpu rv32 -bios none -nographic -monitor none -serial none \
-            -semihosting-config enable=on,target=native -kernel "$2" </dev/null
+            -semihosting-config enable=on,target=native -kernel "$2" </dev/null 2>&1
         ;;
     esac
 }
