@@ -102,8 +102,14 @@ c_prebuilt() {
     C_NAME=prebuilt-m4 c_project m4 -DZHAT_PREBUILT="$folder"
     # And the folder by itself, as it is passed on.
     C_NAME=prebuilt-alone c_project m4 -Dzhat_DIR="$folder/cmake"
-    ! C_NAME=prebuilt-riscv c_project riscv32 -DZHAT_PREBUILT="$folder" 2>"$C_DIR/prebuilt.err" || die "a library for another target"
-    grep -q 'has no library for riscv32imac-unknown-none-elf, but for thumbv7em-none-eabihf' "$C_DIR/prebuilt.err"
+    c_files "$C_DIR/prebuilt-riscv"
+    if c_configure "$C_DIR/prebuilt-riscv" --toolchain "$PWD/examples/cmake/riscv32.cmake" -Dzhat_DIR="$PWD/cmake" \
+        -DZHAT_PREBUILT="$folder" 2>"$C_DIR/prebuilt.err"; then
+        die "a project for RISC-V was linked with a library for Arm"
+    fi
+    # CMake breaks lines.
+    tr -s '\n ' ' ' <"$C_DIR/prebuilt.err" |
+        grep -q 'has no library for riscv32imac-unknown-none-elf, but for thumbv7em-none-eabihf'
 }
 
 # The page shows the files as they are.
