@@ -14,6 +14,7 @@ c_projects() {
     step "the page of the guide shows the example" c_page
     step "CMake on this machine" c_project host
     step "CMake on this machine, C++ and add_subdirectory" c_plus_plus
+    step "targets by the compilers' flags" c_targets
     step "CMake for a Cortex-M4F" c_project m4
     step "CMake for RV32IMAC" c_project riscv32
     step "a folder of libraries, and CMake without cargo" c_prebuilt
@@ -90,6 +91,39 @@ c_plus_plus() {
         auto ask(const zhat::Model &model, std::span<const float> query, zhat::Scratch<99> &scratch) {
             return model.exact<2>(query, scratch).error;
         }'
+}
+
+# What is configured for processors, by compiler and flags.
+c_targets() {
+    local flags target found
+    while read -r target flags; do
+        rm -rf "$C_DIR/targets"
+        mkdir -p "$C_DIR/targets"
+        printf 'cmake_minimum_required(VERSION 3.18)\nproject(targets C)\nfind_package(zhat CONFIG REQUIRED)\n' \
+            >"$C_DIR/targets/CMakeLists.txt"
+        found=$(cmake -S "$C_DIR/targets" -B "$C_DIR/targets/build" -Dzhat_DIR="$PWD/cmake" -DCMAKE_SYSTEM_NAME=Generic \
+            -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_C_COMPILER="${flags%% *}" -DCMAKE_C_FLAGS="${flags#* }" |
+            sed -n 's/^-- zhat: \(.*\), built by cargo$/\1/p')
+        [ "$found" = "$target" ] || die "$flags: $target was expected, not $found"
+        printf '%-32s %s\n' "$target" "${flags#* }"
+    done <<'END'
+thumbv6m-none-eabi arm-none-eabi-gcc -mcpu=cortex-m0
+thumbv6m-none-eabi arm-none-eabi-gcc -mcpu=cortex-m0plus -mthumb
+thumbv7m-none-eabi arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -Os
+thumbv7em-none-eabi arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=soft
+thumbv7em-none-eabi arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=softfp
+thumbv7em-none-eabihf arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard
+thumbv7em-none-eabihf arm-none-eabi-gcc -mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard
+thumbv8m.base-none-eabi arm-none-eabi-gcc -mcpu=cortex-m23 -mthumb
+thumbv8m.main-none-eabi arm-none-eabi-gcc -mcpu=cortex-m33 -mthumb -mfloat-abi=soft
+thumbv8m.main-none-eabihf arm-none-eabi-gcc -mcpu=cortex-m33 -mthumb -mfpu=fpv5-sp-d16 -mfloat-abi=hard
+thumbv8m.main-none-eabihf arm-none-eabi-gcc -mcpu=cortex-m55 -mthumb -mfloat-abi=hard
+riscv32im-unknown-none-elf riscv64-unknown-elf-gcc -march=rv32im -mabi=ilp32
+riscv32imc-unknown-none-elf riscv64-unknown-elf-gcc -march=rv32imc_zicsr_zifencei -mabi=ilp32
+riscv32imac-unknown-none-elf riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32
+riscv32imac-unknown-none-elf riscv64-unknown-elf-gcc -march=rv32imafc -mabi=ilp32
+riscv32imafc-unknown-none-elf riscv64-unknown-elf-gcc -march=rv32imafc -mabi=ilp32f
+END
 }
 
 # The library for one target, found by a project that has no cargo.

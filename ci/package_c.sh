@@ -36,11 +36,17 @@ for target in "${targets[@]}"; do
     # Models of 4-bit rows are read as well.
     if [ "$target" = host ]; then
         target=$host
+        unset RUSTFLAGS
         library capi,rows4,std cargo rustc
         file=$build/release/libzhat.a
     else
         read -r -a cargo <<<"${ZHAT_CARGO:-cargo}"
         read -r -a options <<<"${ZHAT_CARGO_OPTIONS:-}"
+        # And not the flags for this repository's own boards. Whoever has this FPU has the DSP instructions.
+        case $target in
+        thumbv8m.main-none-eabihf) export RUSTFLAGS=-Ctarget-cpu=cortex-m33 ;;
+        *) export RUSTFLAGS= ;;
+        esac
         library capi,rows4 "${cargo[@]}" rustc --target "$target"
         file=$build/$target/release/libzhat.a
     fi
