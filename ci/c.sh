@@ -10,12 +10,13 @@ c_projects() {
         return
     fi
     step "the command" cargo build --quiet --features "$HOST_FEATURES" --bin zhat
-    rm -rf "$C_DIR"/{project,host,cpp,subdirectory,m4,riscv32,prebuilt*}
+    rm -rf "$C_DIR"/{host,cpp,m4,m33,riscv32,prebuilt*}
     step "the page of the guide shows the example" c_page
     step "CMake on this machine" c_project host
     step "CMake on this machine, C++ and add_subdirectory" c_plus_plus
     step "targets by the compilers' flags" c_targets
     step "CMake for a Cortex-M4F" c_project m4
+    step "CMake for a Cortex-M33" c_project m33
     step "CMake for RV32IMAC" c_project riscv32
     step "a folder of libraries, and CMake without cargo" c_prebuilt
 }
@@ -71,6 +72,7 @@ c_run() {
     case $1 in
     host) "$2" ;;
     m4) ZHAT_QEMU_MACHINE=mps2-an386 .cargo/qemu-run.sh "$2" 2>&1 ;;
+    m33) ZHAT_QEMU_MACHINE=mps2-an505 .cargo/qemu-run.sh "$2" 2>&1 ;;
     riscv32)
         timeout 120 qemu-system-riscv32 -machine virt -cpu rv32 -bios none -nographic -monitor none -serial none \
             -semihosting-config enable=on,target=native -kernel "$2" </dev/null 2>&1

@@ -17,12 +17,13 @@ if [ "${#targets[@]}" -eq 0 ]; then
         thumbv8m.main-none-eabihf riscv32imc-unknown-none-elf riscv32imac-unknown-none-elf riscv32imafc-unknown-none-elf)
 fi
 
-# Debug information is nine tenths of the files.
-library() { # WORDS OF CARGO -- OPTIONS
+# Debug information is nine tenths of the files. Before Rust 1.96 the DSP instructions of a Cortex-M33 are refused where a crate is
+# compiled in several units.
+library() { # FEATURES, WORDS OF CARGO
     local features=$1
     shift
     "$@" --quiet --release --lib --crate-type staticlib --features "$features" --target-dir "$build" \
-        --config 'profile.release.debug=false' "${options[@]}" -- --cfg zhat_staticlib
+        --config profile.release.debug=false --config profile.release.codegen-units=1 "${options[@]}" -- --cfg zhat_staticlib
 }
 
 rm -rf "$folder"

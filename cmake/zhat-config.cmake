@@ -157,9 +157,12 @@ function(zhat_add_library)
       list(APPEND features std)
       set(library "${folder}/release/libzhat.a")
       set(for_target "")
+      set(one_unit "")
     else()
       set(library "${folder}/${target}/release/libzhat.a")
       set(for_target --target ${target})
+      # Before Rust 1.96 the DSP instructions of a Cortex-M33 are refused where a crate is compiled in several units.
+      set(one_unit --config profile.release.codegen-units=1)
       # And not the flags for this repository's own boards.
       set(flags "")
       if(dsp)
@@ -171,7 +174,7 @@ function(zhat_add_library)
     # cargo knows best whether there is anything to do: it is asked at each build.
     add_custom_target(zhat-build
       COMMAND ${cargo} rustc --quiet --release --lib --crate-type staticlib --features ${features} ${for_target}
-        --target-dir "${folder}" ${ZHAT_CARGO_OPTIONS} -- --cfg zhat_staticlib
+        --target-dir "${folder}" ${one_unit} ${ZHAT_CARGO_OPTIONS} -- --cfg zhat_staticlib
       BYPRODUCTS "${library}"
       WORKING_DIRECTORY "${ZHAT_ROOT}"
       COMMENT "Building zhat for ${target}" VERBATIM)
