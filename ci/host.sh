@@ -44,12 +44,12 @@ examples_in_documentation() {
     grep '^| Total .* 100.0% |$' <<<"$table" || die "an item has no example: $table"
 }
 
-# Checks that the published package has every file that documentation and examples include.
+# Checks that the published package has every file that the library, the command and the documentation include.
 package_is_whole() {
     local list file missing=()
     list=$(cargo package --list --allow-dirty)
     for file in README.md LICENSE-MIT LICENSE-APACHE src/capi/zhat.h src/guide/search.svg src/model/layout.svg \
-        models/next_word.zhat models/next_word4.zhat models/next_word.context tests/data/indexed.zhat \
+        models/next_word.zhat models/next_word.context tests/data/indexed.zhat \
         models/keywords/keywords.zhat models/keywords/encoder.bin models/keywords/clips.wav; do
         grep -qx "$file" <<<"$list" || missing+=("$file")
     done
