@@ -152,6 +152,7 @@ pub struct Limits {
     pub deadline: Option<u64>,
     /// Whether the work is chosen by an error.
     pub has_max_error: bool,
+    /// Bits of a weight.
     pub bits: Bits,
 }
 

@@ -1,4 +1,6 @@
 //! The commands: each reads files, calls the library, and prints. One file for each.
+//!
+//! The Python package compiles them in as well (python/src/lib.rs). What it calls is public.
 
 pub mod args;
 pub mod build;
