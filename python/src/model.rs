@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
@@ -156,7 +157,7 @@ impl Model {
         });
         let classes: Vec<usize> = asked.collect::<PyResult<_>>()?;
         let budget = budget(&model, cap, exact)?;
-        let mut all = Vec::with_capacity(numbers.count(model.dim()) * classes.len());
+        let mut all = reserved(numbers.count(model.dim()), classes.len())?;
         each_block(
             py,
             file,
@@ -223,7 +224,9 @@ impl Model {
         let numbers = queries.numbers()?;
         let budget = budget(&model, cap, exact)?;
         let k = k.min(model.classes());
-        let (mut classes, mut p, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let count = numbers.count(model.dim());
+        let mut classes = reserved(count, k)?;
+        let (mut p, mut low, mut high) = (reserved(count, k)?, reserved(count, k)?, reserved(count, k)?);
         let (mut log_z, mut familiar, mut rejected) = (Vec::new(), Vec::new(), Vec::new());
         let (mut work, mut far_share) = (Vec::new(), Vec::new());
         each_block(
@@ -330,6 +333,13 @@ pub fn each_query<T: Send>(
         py.check_signals()?;
     }
     Ok(())
+}
+
+/// Returns room for so many rows, or a MemoryError.
+pub fn reserved<T>(rows: usize, cols: usize) -> PyResult<Vec<T>> {
+    let (mut values, fail) = (Vec::new(), || PyMemoryError::new_err(format!("an array of {rows}×{cols} is too large")));
+    values.try_reserve_exact(rows.checked_mul(cols).ok_or_else(fail)?).map_err(|_| fail())?;
+    Ok(values)
 }
 
 /// Returns rows of `cols` values as an array.

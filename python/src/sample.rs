@@ -6,7 +6,7 @@ use rand_pcg::Pcg32;
 use zhat::{Budget, Classifier, Error};
 
 use crate::error::value;
-use crate::model::{Model, budget, each_query, shaped};
+use crate::model::{Model, budget, each_query, reserved, shaped};
 use crate::queries::Queries;
 
 #[pymethods]
@@ -33,7 +33,8 @@ impl Model {
         let budget = budget(&model, cap, exact)?.unwrap_or(all);
         let classifier = Classifier::new(model).and_then(|classifier| classifier.with_budget(budget)).map_err(value)?;
         let words = model.scratch_words_for(&budget);
-        let (mut classes, mut p) = (Vec::new(), Vec::new());
+        let count = numbers.count(model.dim());
+        let (mut classes, mut p) = (reserved(count, draws)?, reserved(count, draws)?);
         each_query(
             py,
             &self.file,

@@ -185,6 +185,18 @@ def test_wrong_scales_are_refused(model, options):
         model.classify(np.zeros((3, 20), dtype=np.int16), **{"scale": 0.1, "zero_point": 1, **options})
 
 
+def test_wrong_numbers_are_refused(layer, model):
+    for options in ({"draws": -1}, {"draws": 0.5}, {"seed": -1}, {"seed": 2**64}, {"draws": "3"}):
+        with pytest.raises(ValueError):
+            model.sample(layer.queries[0], **options)
+    for options in ({"top": 0}, {"top": -1}, {"top": 17}, {"seeds": 0}, {"seeds": 10**9}):
+        with pytest.raises(ValueError):
+            model.evaluate(queries=layer.queries, progress=False, **options)
+    # More than there is memory for.
+    with pytest.raises(MemoryError):
+        model.sample(layer.queries[0], 2**40)
+
+
 @pytest.mark.parametrize("classes", [[1500], [-1], [[1]], [0.5], ["a"], [2**70]], ids=str)
 def test_wrong_classes_are_refused(layer, model, classes):
     with pytest.raises(ValueError):
@@ -253,6 +265,12 @@ def test_wrong_layers_are_refused(arrays):
         {"linked": 0},
         {"input_scale": 0},
         {"input_scale": float("nan")},
+        {"input_scale": 0.1, "input_zero_point": 128},
+        {"seed": -1},
+        {"seed": 2**64},
+        {"seed": 0.5},
+        {"leaf": -1},
+        {"leaf": float("nan")},
     ],
     ids=str,
 )

@@ -10,6 +10,13 @@ import numpy as np
 WHOLE = (np.int8, np.uint8, np.int16)
 
 
+def whole(name: str, value: Any, least: int, most: int) -> int:
+    """Returns a whole number between two others."""
+    if isinstance(value, str) or not least <= value <= most or value != int(value):
+        raise ValueError(f"{name}: {value} is not a whole number from {least} to {most}")
+    return int(value)
+
+
 def _array(name: str, values: Any) -> np.ndarray:
     if hasattr(values, "detach"):  # a tensor of PyTorch
         values = values.detach().cpu().numpy()

@@ -16,6 +16,15 @@ from ._model import Model, ModelWarning
 #: 0.04, or "4%".
 Share = Union[float, str]
 
+#: Options of `build` that are whole numbers, from what to what.
+_WHOLE = (
+    ("seed", 0, 2**64 - 1),
+    ("input_zero_point", -128, 127),
+    ("branching", 2, 1024),
+    ("leaf", 1, 65536),
+    ("links", 0, 64),
+)
+
 #: Options of `build` that are no settings.
 _ARRAYS = ("labels", "test_queries", "names", "progress")
 
@@ -166,6 +175,9 @@ def _build(
     progress: _progress.Progress,
     stacklevel: int,
 ) -> Model:
+    for name, least, most in _WHOLE:
+        if options[name] is not None:
+            options[name] = _arrays.whole(name, options[name], least, most)
     shown = _progress.shown(progress)
     try:
         native, known = _zhat.build(

@@ -116,11 +116,9 @@ class Model:
         `exact` draws from all rows. The same seed draws the same classes.
         """
         array, scale, zero = _arrays.queries(queries, scale, zero_point, self._native.input_scale)
-        if not 0 <= int(draws):
-            raise ValueError(f"draws: {draws} is below zero")
-        if not 0 <= int(seed) < 2**64:
-            raise ValueError(f"seed: {seed} is not a number of 64 bits")
-        return self._native.sample(array, int(draws), int(seed), self._cap(budget), exact, scale, zero)
+        draws = _arrays.whole("draws", draws, 0, 2**40)
+        seed = _arrays.whole("seed", seed, 0, 2**64 - 1)
+        return self._native.sample(array, draws, seed, self._cap(budget), exact, scale, zero)
 
     # Evidence.
 
@@ -155,8 +153,8 @@ class Model:
                 None if labels is None else _arrays.integers("labels", labels),
                 None if calibration is None else _arrays.matrix("calibration", calibration),
                 estimators,
-                int(top),
-                int(seeds),
+                _arrays.whole("top", top, 1, 10),
+                _arrays.whole("seeds", seeds, 1, 1000),
                 shown,
             )
         finally:
@@ -182,7 +180,7 @@ class Model:
 
     def plot_cumulative(self, queries: Any, count: int = 8) -> "Plot":
         """Draws how much of the probability the best classes hold: a line for each of `count` queries."""
-        return Plot(self._native.plot_cumulative(_arrays.matrix("queries", queries), int(count)))
+        return Plot(self._native.plot_cumulative(_arrays.matrix("queries", queries), _arrays.whole("count", count, 1, 16)))
 
     def report(self, queries: Any, labels: Any = None, name: str = "model.zhat") -> "Page":
         """Returns the page that `zhat report` writes: tables and plots in one HTML file."""
@@ -325,7 +323,7 @@ class Model:
             return None
         if isinstance(budget, (float, np.floating)) and 0 < budget < 1:
             return max(1, int(budget * self.classes))
-        if budget != int(budget) or not 0 < budget < 2**32:
+        if not 0 < budget < 2**32 or budget != int(budget):
             raise ValueError(f"budget: {budget} is neither a number of dot products nor a share of all rows")
         return int(budget)
 
@@ -333,10 +331,9 @@ class Model:
         self, queries: Any, k: int, cap: Optional[int], exact: bool, scale: Optional[float], zero_point: Optional[int]
     ) -> Answers:
         array, scale, zero = _arrays.queries(queries, scale, zero_point, self._native.input_scale)
-        if not 1 <= int(k) <= 1000:
-            raise ValueError(f"k: {k} is not 1 to 1000")
+        k = _arrays.whole("k", k, 1, 1000)
         classes, p, low, high, log_z, familiar, rejected, work, far_share = self._native.classify(
-            array, int(k), cap, exact, scale, zero
+            array, k, cap, exact, scale, zero
         )
         return Answers(classes, p, low, high, log_z, _known(familiar), _known(rejected), work, far_share)
 
