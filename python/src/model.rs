@@ -116,6 +116,7 @@ impl Model {
 
     /// Answers queries: with all rows scored, or within the stored budget, or within its `cap`.
     #[pyo3(signature = (queries, k, cap, exact, scale, zero_point))]
+    #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn classify<'py>(
         &self,
         py: Python<'py>,
@@ -137,6 +138,7 @@ impl Model {
 
     /// Returns p of the given classes for each query.
     #[pyo3(signature = (queries, classes, cap, exact, scale, zero_point))]
+    #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn probabilities<'py>(
         &self,
         py: Python<'py>,

@@ -9,6 +9,9 @@ use crate::error::value;
 use crate::model::{Model, budget, each_query, reserved, shaped};
 use crate::queries::Queries;
 
+/// Arrays of classes and p.
+type Drawn<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>);
+
 #[pymethods]
 impl Model {
     /// Draws classes for each query: what is drawn for query `i` depends on the seed and on `i` alone.
@@ -24,7 +27,7 @@ impl Model {
         exact: bool,
         scale: Option<f32>,
         zero_point: i32,
-    ) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>)> {
+    ) -> PyResult<Drawn<'py>> {
         let model = self.file.model();
         let queries = Queries::new(queries, scale, zero_point, &model)?;
         let numbers = queries.numbers()?;
