@@ -15,7 +15,7 @@
 //! Queries in int8 and uint8, with scale and zero point, and in int16 have functions of their own. [`zhat_open_prefix`] opens a
 //! model in a flash partition, [`zhat_file_header`] tells what is in one, [`zhat_name`] and [`zhat_probability`] are about any class. Nothing is allocated and nothing
 //! panics; a call that cannot be answered returns a [`ZhatError`]. `examples/c` of the repository is a whole program, with
-//! startup and linker script; the page `guide::own_board` has the lines for CMake. The static library:
+//! startup and linker script; the page `guide::c_projects` is the way with CMake, and has `zhat.hpp` for C++. The static library:
 //!
 //! ```text
 //! cargo rustc --release --lib --crate-type staticlib --features capi --target thumbv7em-none-eabihf -- --cfg zhat_staticlib
