@@ -42,12 +42,12 @@ examples_in_documentation() {
     ZHAT_RUSTDOC=$TARGET_DIR/doc/zhat.json cargo test --features "$HOST_FEATURES" --test documentation -- --ignored
 }
 
-# Checks that the published package has every file that documentation and examples include.
+# Checks that the published package has every file that the library, the command and the documentation include.
 package_is_whole() {
     local list file missing=()
     list=$(cargo package --list --allow-dirty)
     for file in README.md LICENSE-MIT LICENSE-APACHE src/capi/zhat.h src/guide/search.svg src/model/layout.svg \
-        models/next_word.zhat models/next_word4.zhat models/next_word.context tests/data/indexed.zhat \
+        models/next_word.zhat models/next_word.context tests/data/indexed.zhat \
         models/keywords/keywords.zhat models/keywords/encoder.bin models/keywords/clips.wav; do
         grep -qx "$file" <<<"$list" || missing+=("$file")
     done

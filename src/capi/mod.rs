@@ -16,7 +16,7 @@
 //! opens a model in a flash partition, and [`zhat_file_header`] reads the version and build of the file in one.
 //! [`zhat_name`] and [`zhat_probability`] take any class. Nothing is allocated and nothing panics; a call that fails
 //! returns a [`ZhatError`]. `examples/c` of the repository is a whole program, with startup and linker script; the page
-//! `guide::own_board` has the lines for CMake. This command builds the static library:
+//! `guide::c_projects` is the way with CMake, and has `zhat.hpp` for C++. This command builds the static library:
 //!
 //! ```text
 //! cargo rustc --release --lib --crate-type staticlib --features capi --target thumbv7em-none-eabihf -- --cfg zhat_staticlib

@@ -26,6 +26,12 @@ pub mod calibrated {}
 #[doc = include_str!("from_your_network.md")]
 pub mod from_your_network {}
 
+#[doc = include_str!("python.md")]
+pub mod python {}
+
+#[doc = include_str!("c_projects.md")]
+pub mod c_projects {}
+
 #[doc = include_str!("walk_through.md")]
 pub mod walk_through {}
 

@@ -173,12 +173,27 @@ struct Json<'a> {
     warnings: &'a [String],
 }
 
-impl Build {
-    /// A layer that is scored without an index is so whatever the cap, and may be late.
-    fn expect_in_time(&self, made: &Made, rows: usize, cols: usize) -> Result<(), Failure> {
-        let limit = self.deadline.zip(self.clock).map(|(seconds, clock)| (seconds * clock) as u64);
+/// What limits the work of a query, as it is asked for.
+pub struct Limits {
+    /// Mean work, as a share of all rows.
+    pub work: f32,
+    /// The most work of any query.
+    pub cap: Option<f32>,
+    /// Mean instructions, in the place of the work.
+    pub instructions: Option<u64>,
+    /// The most instructions of any query, in the place of the cap.
+    pub deadline: Option<u64>,
+    /// Whether the work is chosen by an error.
+    pub has_max_error: bool,
+    /// Bits of a weight.
+    pub bits: Bits,
+}
+
+impl Limits {
+    /// Refuses a model without an index that is late: all its rows are scored, whatever the cap.
+    pub fn expect_in_time(&self, made: &Made, rows: usize, cols: usize) -> Outcome {
         let all = cost::exact_instructions(rows, cols.next_multiple_of(4), self.bits);
-        match limit.filter(|&limit| made.index.is_err() && all > limit) {
+        match self.deadline.filter(|&limit| made.index.is_err() && all > limit) {
             Some(limit) => Err(Failure::Failed(format!(
                 "no search keeps to a deadline of {} instructions, and scoring all rows takes about {}",
                 count(limit),
@@ -188,13 +203,13 @@ impl Build {
         }
     }
 
-    /// Work and cap, as shares of so many rows.
-    fn limits(&self, rows: usize, cols: usize) -> Result<(f32, f32), Failure> {
+    /// Returns work and cap, as shares of so many rows.
+    pub fn shares(&self, rows: usize, cols: usize) -> Outcome<(f32, f32)> {
         let stride = cols.next_multiple_of(4);
         // Whatever is enough for all rows.
         let most = |share: f32| share.min(1.0);
-        let cap = match self.deadline.zip(self.clock) {
-            Some((seconds, clock)) => Some(most(cost::cap_for((seconds * clock) as u64, rows, stride, self.bits))),
+        let cap = match self.deadline {
+            Some(limit) => Some(most(cost::cap_for(limit, rows, stride, self.bits))),
             None => self.cap,
         };
         let work = match self.instructions {
@@ -208,16 +223,29 @@ impl Build {
             let message = format!("that is too little time for any of {rows} rows of {cols} columns");
             return Err(Failure::Usage(message));
         }
-        if cap < work && self.max_error.is_none() {
+        if cap < work && !self.has_max_error {
             let message = format!("--cap {} is below --work {}", percent(cap), percent(work));
             return Err(Failure::Usage(message));
         }
         Ok((work, cap))
     }
+}
+
+impl Build {
+    fn limits(&self) -> Limits {
+        Limits {
+            work: self.work,
+            cap: self.cap,
+            instructions: self.instructions,
+            deadline: self.deadline.zip(self.clock).map(|(seconds, clock)| (seconds * clock) as u64),
+            has_max_error: self.max_error.is_some(),
+            bits: self.bits,
+        }
+    }
 
     pub fn run(&self) -> Outcome {
         if self.instructions.is_none() && self.deadline.is_none() {
-            self.limits(1, 1)?;
+            self.limits().shares(1, 1)?;
         }
         if self.blend.is_some_and(|blend| !(0.0..=1.0).contains(&blend)) {
             return Err(Failure::Usage("--blend is 0 to 1".into()));
@@ -237,7 +265,7 @@ impl Build {
         progress.message("reading");
         let layer = self.layer.read()?;
         let input = self.input(&layer)?;
-        let (work, cap) = self.limits(layer.weights.rows(), layer.weights.cols())?;
+        let (work, cap) = self.limits().shares(layer.weights.rows(), layer.weights.cols())?;
         let (queries, skipped) = self.read_queries(&layer, &progress)?;
         let doubts = self.expect_answers_of_the_network(&layer)?;
         let report = self.test_queries.as_ref().map(|path| self.layer.queries(&layer, path)).transpose()?;
@@ -302,7 +330,7 @@ impl Build {
         if let Some(folder) = &self.write_layer {
             self.write_layer(folder, &made, &layer)?;
         }
-        self.expect_in_time(&made, layer.weights.rows(), layer.weights.cols())?;
+        self.limits().expect_in_time(&made, layer.weights.rows(), layer.weights.cols())?;
         if let Some(input) = input {
             made.model = with_input_scale(&made.model, input)?;
         }

@@ -1,15 +1,18 @@
 //! The `zhat` command. Each subcommand has a file: it reads files, calls the library, and prints. It uses only the
 //! library's public functions.
+//!
+//! The Python package compiles them in as well (python/src/lib.rs). What it calls is visible in the whole crate.
 
-mod args;
-mod build;
+pub(crate) mod args;
+pub(crate) mod build;
 #[cfg(feature = "import")]
 mod check;
 mod clock;
 mod completions;
 mod demo;
 mod demo_keywords;
-mod eval;
+pub(crate) mod eval;
+mod export_c;
 mod export_rust;
 mod files;
 mod inputs;
@@ -17,12 +20,13 @@ mod inspect;
 mod network;
 mod output;
 mod plot;
-mod progress;
+pub(crate) mod progress;
 mod query;
-mod report;
+pub(crate) mod report;
 mod split;
-mod tune;
+pub(crate) mod tune;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -33,7 +37,7 @@ use clap::{Parser, Subcommand};
 /// went well, 1 if something failed, 2 if the command was used wrongly.
 #[derive(Parser)]
 #[command(name = "zhat", version, arg_required_else_help = true, after_help = EXAMPLE)]
-pub struct Cli {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -54,6 +58,7 @@ enum Command {
     Inspect(inspect::Inspect),
     Query(query::QueryArgs),
     ExportRust(export_rust::ExportRust),
+    ExportC(export_c::ExportC),
     Demo(demo::Demo),
     Plot(plot::Plot),
     Report(report::ReportArgs),
@@ -78,10 +83,15 @@ impl<E: std::error::Error> From<E> for Failure {
 /// The outcome of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
-/// Runs the command that the arguments ask for.
+/// Runs the command that the program's arguments ask for.
 fn main() -> ExitCode {
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs the command that these arguments ask for, the first of them the program's name, and returns its exit status.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // Wrong arguments end here, with a status of 2.
-    let result = match Cli::parse().command {
+    let result = match Cli::parse_from(arguments).command {
         Command::Build(command) => command.run(),
         #[cfg(feature = "import")]
         Command::Check(command) => command.run(),
@@ -91,6 +101,7 @@ fn main() -> ExitCode {
         Command::Inspect(command) => command.run(),
         Command::Query(command) => command.run(),
         Command::ExportRust(command) => command.run(),
+        Command::ExportC(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Plot(command) => command.run(),
         Command::Report(command) => command.run(),
@@ -98,14 +109,14 @@ fn main() -> ExitCode {
         Command::Man(command) => command.run(),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(Failure::Failed(message)) => {
             eprintln!("zhat: {message}");
-            ExitCode::from(1)
+            1
         }
         Err(Failure::Usage(message)) => {
             eprintln!("zhat: {message}\n\nFor more information, try '--help'.");
-            ExitCode::from(2)
+            2
         }
     }
 }

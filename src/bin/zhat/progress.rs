@@ -57,17 +57,7 @@ impl Progress {
 
     /// Shows a step of building.
     pub fn step(&self, step: Step) {
-        let message = match step.doing {
-            Doing::Temperature => "fitting the temperature".into(),
-            Doing::Build(task) => named(task),
-            Doing::Smaller(plan, task) => {
-                let linked = percent(plan.linked);
-                format!("leaf {}, {} links at {linked} of the rows: {}", plan.leaf, plan.links, named(task))
-            }
-            Doing::Work(work, task) => format!("work {:.1} %: {}", work * 100.0, named(task)),
-            _ => "measuring".into(),
-        };
-        self.part("building", &message, step.from.into(), step.to.into());
+        self.part("building", &described(&step), step.from.into(), step.to.into());
     }
 
     /// Says what is going on and how much of it is done.
@@ -167,6 +157,20 @@ fn bar(began: Instant, clock: &Arc<Mutex<Clock>>) -> ProgressBar {
     bar.set_style(style.with_key("left", left).progress_chars("=> "));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// Returns what is done in a step of building.
+pub fn described(step: &Step) -> String {
+    match step.doing {
+        Doing::Temperature => "fitting the temperature".into(),
+        Doing::Build(task) => named(task),
+        Doing::Smaller(plan, task) => {
+            let linked = percent(plan.linked);
+            format!("leaf {}, {} links at {linked} of the rows: {}", plan.leaf, plan.links, named(task))
+        }
+        Doing::Work(work, task) => format!("work {:.1} %: {}", work * 100.0, named(task)),
+        _ => "measuring".into(),
+    }
 }
 
 fn named(task: Task) -> String {

@@ -1,7 +1,7 @@
 //! `zhat report`.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use zhat::host::Matrix;
@@ -55,54 +55,59 @@ impl ReportArgs {
         let queries = inputs::model_queries(&self.queries, &self.model, file.model().dim())?;
         let labels = self.labels.as_ref();
         let labels = labels.map(|path| inputs::labels(path, &self.queries, &queries, file.model().classes()));
-        let html = self.page(&file, &queries, labels.transpose()?.as_deref())?;
+        let html = page(&self.model, &file, &self.queries, &queries, labels.transpose()?.as_deref())?;
         write_atomically(&self.output, html.as_bytes())?;
         print(&format!("{}: {}\n", self.output.display(), bytes(html.len())))
     }
+}
 
-    fn page(&self, file: &ModelBuf, queries: &Matrix, labels: Option<&[usize]>) -> Outcome<String> {
-        let model = file.model();
-        let fail = |error: &dyn core::fmt::Display| Failure::Failed(format!("{}: {error}", self.queries.display()));
-        let methods = METHODS.iter().copied().filter(|&method| model.tree().is_some() || method == Method::Exact);
-        let options = Options { methods: methods.collect(), labels, ..Options::default() };
-        let found = eval::shown(&model, None, queries, &options).map_err(|error| fail(&error))?;
-        let description = Description::of(&model);
-        let mut warned = description.warnings.clone();
-        warned.extend(warnings::of_report(&found.report));
-        warned.extend(warnings::of_queries(&inputs::name(&self.queries), queries));
-        warned.dedup();
+/// Returns the page about a model on queries, each with the path that names it.
+pub fn page(
+    path: &Path,
+    file: &ModelBuf,
+    queries_path: &Path,
+    queries: &Matrix,
+    labels: Option<&[usize]>,
+) -> Outcome<String> {
+    let model = file.model();
+    let fail = |error: &dyn core::fmt::Display| Failure::Failed(format!("{}: {error}", queries_path.display()));
+    let methods = METHODS.iter().copied().filter(|&method| model.tree().is_some() || method == Method::Exact);
+    let options = Options { methods: methods.collect(), labels, ..Options::default() };
+    let found = eval::shown(&model, None, queries, &options).map_err(|error| fail(&error))?;
+    let description = Description::of(&model);
+    let mut warned = description.warnings.clone();
+    warned.extend(warnings::of_report(&found.report));
+    warned.extend(warnings::of_queries(&inputs::name(queries_path), queries));
+    warned.dedup();
 
-        let about = inputs::about(&self.model, queries.rows());
-        let mut html = HEAD.to_owned();
-        let title = format!("{} on {} queries", inputs::name(&self.model), count(queries.rows() as u64));
-        let _ = write!(html, "<title>{0}</title>\n<h1>{0}</h1>\n", escaped(&title));
-        for warning in &warned {
-            let _ = writeln!(html, "<p class=warning>{}</p>", escaped(warning));
-        }
-        html += &table("The layer", &["", ""], &layer(&description, &found.report));
-        html += &table("What a device needs", &["", ""], &needs(&description));
-        let headings =
-            ["estimator", "work", "largest seen", "error of Z", "for 95 %", "recall", "coverage", "log-loss", "ECE"];
-        html += &table("Estimators", &headings, &estimators(&found.report));
-        if model.tree().is_some() {
-            let points = tune::shown(&model, queries, &DRAWN, &tune::BUDGETS, 1)?;
-            html +=
-                &drawn("Error against work", |path| plots::error_against_work(path, &about, &tune::lines(&points)))?;
-        }
-        let curves = curves(&model, queries).map_err(|error| fail(&error))?;
-        let drawn_about = format!("{about}, {} of them drawn", curves.len());
-        html += &drawn("How much of the probability the best classes hold", |path| {
-            plots::cumulative(path, &drawn_about, &curves)
-        })?;
-        if !found.reliability.is_empty() {
-            let curves: Vec<_> = found.reliability.iter().map(|(name, curve)| (*name, curve.points())).collect();
-            html += &drawn("Is a p of 70 % right 70 % of the time?", |path| plots::reliability(path, &about, &curves))?;
-        }
-        let sections =
-            description.sections.iter().map(|section| vec![section.name.into(), count(section.bytes as u64)]);
-        html += &table("The file", &["section", "bytes"], &sections.collect::<Vec<_>>());
-        Ok(html)
+    let about = inputs::about(path, queries.rows());
+    let mut html = HEAD.to_owned();
+    let title = format!("{} on {} queries", inputs::name(path), count(queries.rows() as u64));
+    let _ = write!(html, "<title>{0}</title>\n<h1>{0}</h1>\n", escaped(&title));
+    for warning in &warned {
+        let _ = writeln!(html, "<p class=warning>{}</p>", escaped(warning));
     }
+    html += &table("The layer", &["", ""], &layer(&description, &found.report));
+    html += &table("What a device needs", &["", ""], &needs(&description));
+    let headings =
+        ["estimator", "work", "largest seen", "error of Z", "for 95 %", "recall", "coverage", "log-loss", "ECE"];
+    html += &table("Estimators", &headings, &estimators(&found.report));
+    if model.tree().is_some() {
+        let points = tune::shown(&model, queries, &DRAWN, &tune::BUDGETS, 1)?;
+        html += &drawn("Error against work", |path| plots::error_against_work(path, &about, &tune::lines(&points)))?;
+    }
+    let curves = curves(&model, queries).map_err(|error| fail(&error))?;
+    let drawn_about = format!("{about}, {} of them drawn", curves.len());
+    html += &drawn("How much of the probability the best classes hold", |path| {
+        plots::cumulative(path, &drawn_about, &curves)
+    })?;
+    if !found.reliability.is_empty() {
+        let curves: Vec<_> = found.reliability.iter().map(|(name, curve)| (*name, curve.points())).collect();
+        html += &drawn("Is a p of 70 % right 70 % of the time?", |path| plots::reliability(path, &about, &curves))?;
+    }
+    let sections = description.sections.iter().map(|section| vec![section.name.into(), count(section.bytes as u64)]);
+    html += &table("The file", &["section", "bytes"], &sections.collect::<Vec<_>>());
+    Ok(html)
 }
 
 fn layer(description: &Description, report: &Report) -> Vec<Vec<String>> {
@@ -157,7 +162,7 @@ fn curves(model: &Model<'_>, queries: &Matrix) -> Result<Vec<(String, Vec<f32>)>
 }
 
 /// Draws a plot below a heading.
-fn drawn<E: std::error::Error>(heading: &str, draw: impl FnOnce(&std::path::Path) -> Result<(), E>) -> Outcome<String> {
+fn drawn<E: std::error::Error>(heading: &str, draw: impl FnOnce(&Path) -> Result<(), E>) -> Outcome<String> {
     let file = tempfile::Builder::new().suffix(".svg").tempfile()?;
     draw(file.path())?;
     let svg = std::fs::read_to_string(file.path())?;
