@@ -107,6 +107,7 @@ pub use names::Names;
 #[cfg(feature = "alloc")]
 pub use owned::ModelBuf;
 pub(crate) use recognition::Recognition;
+#[cfg(feature = "std")]
 pub(crate) use sets::SetRule;
 pub use sets::Sets;
 pub use settings::{InputScale, Measured, Settings};

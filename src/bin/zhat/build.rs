@@ -117,7 +117,8 @@ pub struct Build {
     /// reads with the feature `rows4`
     #[arg(long, value_name = "BITS", default_value = "8", value_parser = args::bits)]
     bits: Bits,
-    /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy
+    /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy and, with
+    /// --ood-queries, that of `Prediction::is_known`
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = args::share)]
     reject: f32,
     /// Inputs of the layer that are none of the classes, as they occur: stores what tells them, for `Prediction::is_known`. 40 or

@@ -49,7 +49,7 @@ const EXAMPLE: &str = "Example:
 
 #[derive(Subcommand)]
 enum Command {
-    Build(build::Build),
+    Build(Box<build::Build>),
     #[cfg(feature = "import")]
     Check(check::Check),
     Eval(eval::Eval),

@@ -169,7 +169,7 @@ impl Random {
     }
 
     fn below(&mut self, limit: usize) -> usize {
-        (self.next() * limit as u64 >> 31) as usize
+        ((self.next() * limit as u64) >> 31) as usize
     }
 
     fn share(&mut self) -> f32 {

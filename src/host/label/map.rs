@@ -21,7 +21,7 @@ use crate::host::evaluate::{FloatLayer, scores};
 use crate::host::{Matrix, fit_temperature};
 
 /// The most scores that are looked at; queries beyond that are left out, evenly.
-const MOST_SCORES: usize = 20_000_000;
+const MOST_SCORES: usize = 10_000_000;
 /// Parts that take turns to be held out.
 const PARTS: usize = 5;
 /// With fewer labels the temperature is all there is.
@@ -34,6 +34,8 @@ const NARROWER: f32 = 10.0;
 const SOFTNESSES: [f32; 7] = [0.7, 0.76, 0.82, 0.88, 0.94, 1.0, 1.06];
 /// Steps towards the minimum, those back included.
 const STEPS: usize = 20;
+/// A p below this moves nothing.
+const NEGLIGIBLE: f32 = 1e-7;
 /// The second derivatives of a class are up to twice those that its own step takes into account.
 const DAMPING: f32 = 1.3;
 
@@ -254,6 +256,9 @@ impl Map {
                 loss -= f64::from(all[case.label].max(f32::MIN_POSITIVE)).ln();
                 let (mut mean, mut square) = (0.0_f64, 0.0_f64);
                 for (class, p) in all.into_iter().enumerate() {
+                    if p < NEGLIGIBLE && class != case.label {
+                        continue;
+                    }
                     let off = p - f32::from(u8::from(class == case.label));
                     let own = p * (1.0 - p);
                     let (_, sharpened, centred) = self.score(class, case.scores[class]);

@@ -6,7 +6,8 @@
 use super::{Course, Doing, MakeError, Maker, Step, add_lookup};
 use crate::host::BuildError;
 use crate::host::build::{Built, Plan, Targets};
-use crate::model::{FileWriter, Measured, Names, Section, Sets};
+use crate::kernels;
+use crate::model::{FileWriter, Measured, Names, Recognition, Section, Sets};
 use crate::rows::Indices;
 
 impl Maker<'_> {
@@ -29,6 +30,10 @@ impl Maker<'_> {
         if !self.request.sets.is_empty() {
             let levels: Vec<[f32; 3]> = self.request.sets.iter().map(|&level| [level; 3]).collect();
             file.optional(Section::Sets, &Sets::encode(0, (0, 0.0), &levels));
+        }
+        if let Some(unknown) = self.request.unknown {
+            let row = vec![0; self.request.targets.bits.row_len(unknown.cols().next_multiple_of(kernels::ROW_ALIGN))];
+            file.optional(Section::Known, &Recognition::encode([0; 2], [0.0; 5], 0.0, 0.0, &row));
         }
         if let Some(names) = self.request.names {
             file.optional(Section::Names, &Names::encode(names));
