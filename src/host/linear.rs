@@ -1,6 +1,5 @@
-//! The little linear algebra that building needs: products, second moments, powers of a symmetric matrix, ridge.
+//! Provides the little linear algebra that building needs: products, and a column more.
 
-use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
 use super::Matrix;
@@ -96,13 +95,6 @@ fn product_of_few(
     }
 }
 
-/// XᵀX / rows.
-pub fn second_moment(x: &Matrix) -> DMatrix<f64> {
-    let (rows, d) = (x.rows().max(1), x.cols());
-    let sums = transposed_times(x.data(), d, x.data(), d);
-    DMatrix::from_fn(d, d, |i, j| f64::from(sums[i * d + j]) / rows as f64)
-}
-
 /// The matrix with a column of ones after it: the bias as a coordinate.
 pub fn with_ones(x: &Matrix) -> Matrix {
     with_column(x, |_| 1.0)
@@ -116,17 +108,6 @@ pub fn with_column(x: &Matrix, value: impl Fn(usize) -> f32) -> Matrix {
         data.push(value(i));
     }
     Matrix::new(data, x.cols() + 1).expect("whole rows")
-}
-
-/// S^power for a symmetric, positive matrix; eigenvalues below a millionth of the largest are lifted to that.
-pub fn power(s: &DMatrix<f64>, power: f64) -> Vec<f32> {
-    let eigen = SymmetricEigen::new(s.clone());
-    let floor = eigen.eigenvalues.max().max(f64::MIN_POSITIVE) * 1e-6;
-    let scaled = DMatrix::from_fn(s.nrows(), s.ncols(), |i, j| {
-        eigen.eigenvectors[(i, j)] * eigen.eigenvalues[j].max(floor).powf(power)
-    });
-    let result = scaled * eigen.eigenvectors.transpose();
-    (0..s.nrows()).flat_map(|i| (0..s.ncols()).map(move |j| (i, j))).map(|at| result[at] as f32).collect()
 }
 
 /// Σ a·b.

@@ -51,6 +51,7 @@ mod measure;
 #[cfg(feature = "cli")]
 pub mod plots;
 mod quantise;
+mod spectrum;
 mod temperature;
 #[doc(hidden)]
 pub mod warnings;

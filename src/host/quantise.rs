@@ -254,7 +254,18 @@ pub(super) fn check(weights: &Matrix, biases: &[f32]) -> Result<(), BuildError> 
     if let Some(row) = biases.iter().position(|b| b.is_nan() || *b == f32::INFINITY) {
         return Err(BuildError::Bias { row, value: biases[row] });
     }
-    Ok(())
+    check_range(biases)
+}
+
+/// Refuses biases that the file would have to clamp, or to take for masks although they are not far below the others.
+fn check_range(biases: &[f32]) -> Result<(), BuildError> {
+    let (row, &value) = biases.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).ok_or(BuildError::Empty)?;
+    match value {
+        f32::NEG_INFINITY => Err(BuildError::Masked),
+        // From the lowest bias that is kept to the highest there is room for a mask.
+        _ if !(0.5 * MASK..=-MASK).contains(&value) => Err(BuildError::BiasRange { row, value }),
+        _ => Ok(()),
+    }
 }
 
 /// The largest magnitude.

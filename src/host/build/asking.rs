@@ -62,7 +62,7 @@ pub fn for_each_class(
 ) -> Option<Matrix> {
     let most = how_many(weights.rows(), targets.work, looked_at);
     let queries = match taught {
-        Some(taught) => MadeUp::learn(&source.rows, taught.queries, &taught.tops)?.varied(most),
+        Some(taught) => MadeUp::learn(&source.rows, &source.spectrum, taught.queries, &taught.tops)?.varied(most),
         None => parts::stand_ins(weights, most, targets.seed),
     };
     parts::those_that_fit(queries, weights)

@@ -36,9 +36,10 @@ fn of_node(rows: &QuantisedRows, span: &Span, node: &[f32]) -> Bounds {
 /// Not below the variance of the rows in any direction.
 fn largest_variance(centred: &[f32], d: usize) -> f64 {
     const MANY: usize = 4096;
+    const WIDE: usize = 512;
     let rows = centred.len() / d;
     let n = rows as f64;
-    if rows > MANY {
+    if rows > MANY || rows.min(d) > WIDE {
         // Near the top of the tree bounds are of no use, and the trace is one.
         return centred.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>() / n;
     }

@@ -102,7 +102,9 @@ impl Builder<'_> {
         if let Some(taught) = &taught {
             let draft = index.draft(settings)?;
             let found = measure::outcomes(&draft.model(), taught.queries, &settings.budget)?;
-            if let Some(shift) = Shift::fit(taught.queries, &found, &taught.log_z(), best.far_factor) {
+            if let Some(shift) =
+                Shift::fit(&self.source.spectrum, taught.queries, &found, &taught.log_z(), best.far_factor)
+            {
                 index.shift(&shift);
             }
         }

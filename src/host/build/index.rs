@@ -1,7 +1,5 @@
 //! An index in the making: a tree is grown once, and what queries teach is laid over it in several ways.
 
-use nalgebra::DMatrix;
-
 use super::asking::Asking;
 use super::assemble::{self, BoundsOf, Parts};
 use super::hierarchy::Hierarchy;
@@ -12,6 +10,7 @@ use super::reach::Reach;
 use super::shift::Shift;
 use super::{Plan, bounds, links, moments, predict, reach, spread_function};
 use crate::host::quantise::{self, QuantisedRows};
+use crate::host::spectrum::Spectrum;
 use crate::host::{BuildError, Compensation, Matrix, linear};
 use crate::model::{Bits, ModelBuf, Settings};
 use crate::tree::SpreadFunction;
@@ -19,21 +18,26 @@ use crate::tree::SpreadFunction;
 /// The layer as it will be in the file, before any order, and what the queries say about all of it.
 pub struct Source {
     pub rows: QuantisedRows,
-    moment: Option<DMatrix<f64>>,
+    /// The directions of the queries, or of what stands in for them.
+    pub spectrum: Spectrum,
+    /// Whether these are queries.
+    is_calibrated: bool,
     compensation: Option<Compensation>,
 }
 
 impl Source {
-    pub fn new(weights: &Matrix, biases: &[f32], calibration: Option<&Matrix>, bits: Bits) -> Self {
-        let moment = calibration.map(|queries| linear::second_moment(&linear::with_ones(queries)));
-        let compensation = moment.as_ref().and_then(match bits {
-            Bits::Eight => Compensation::new,
-            Bits::Four => Compensation::by_importance,
-        });
+    /// `like` are queries as they will come; the rows are rounded for them if they were given.
+    pub fn new(weights: &Matrix, biases: &[f32], like: &Matrix, is_calibrated: bool, bits: Bits) -> Self {
+        let spectrum = Spectrum::of(&linear::with_ones(like));
+        let compensation = match bits {
+            _ if !is_calibrated => None,
+            Bits::Eight => Compensation::in_order_of(&spectrum),
+            Bits::Four => Compensation::by_importance_of(&spectrum),
+        };
         // Two bits of room: the vectors of the nodes may be larger than any row.
         let exponent = quantise::scale_exponent(quantise::peak(weights.data()), bits) + 2;
         let rows = QuantisedRows::round(weights, biases, exponent, compensation.as_ref(), bits);
-        Self { rows, moment, compensation }
+        Self { rows, spectrum, is_calibrated, compensation }
     }
 }
 
@@ -44,13 +48,16 @@ pub struct Taught<'a> {
     pub tops: Vec<Tops>,
     /// Which classes are high together, and how often.
     together: Together,
+    /// What the nodes of any tree learn from.
+    lesson: Option<Lesson<'a>>,
 }
 
 impl<'a> Taught<'a> {
-    pub fn new(source: &Source, queries: &'a Matrix, links: usize) -> Self {
+    pub fn new(source: &'a Source, queries: &'a Matrix, links: usize) -> Self {
         let tops = links::top_rows(&source.rows, queries);
-        let together = links::high_together(&source.rows, queries, &tops, links);
-        Self { queries, tops, together }
+        let together = links::high_together(&source.rows, &source.spectrum, queries, &tops, links);
+        let lesson = Lesson::new(&source.spectrum, queries, &tops);
+        Self { queries, tops, together, lesson }
     }
 
     /// The best class of each query.
@@ -68,7 +75,7 @@ impl<'a> Taught<'a> {
 pub struct Grown<'a> {
     source: &'a Source,
     pub hierarchy: Hierarchy,
-    metric: Metric,
+    metric: Metric<'a>,
     rows: QuantisedRows,
     moments: Vec<NodeFit>,
     spread_function: (f32, f32),
@@ -77,11 +84,10 @@ pub struct Grown<'a> {
 impl<'a> Grown<'a> {
     /// `like` are queries as they will come.
     pub fn new(source: &'a Source, plan: &Plan, like: &Matrix, seed: u64) -> Self {
-        let metric = Metric::new(source.moment.as_ref(), plan.blend);
+        let metric = Metric::new(source.is_calibrated.then_some(&source.spectrum), plan.blend);
         let hierarchy = Hierarchy::build(&metric.all(&source.rows), plan.branching, plan.leaf, seed);
         let rows = source.rows.reordered(&hierarchy.order);
-        let moment = source.moment.clone().unwrap_or_else(|| linear::second_moment(&linear::with_ones(like)));
-        let moments = moments::moments(&rows, &hierarchy, &moment);
+        let moments = moments::moments(&rows, &hierarchy, &source.spectrum);
         let spread_function = spread_function::fit(&rows, &hierarchy, &moments, like);
         Self { source, hierarchy, metric, rows, moments, spread_function }
     }
@@ -90,8 +96,8 @@ impl<'a> Grown<'a> {
     pub fn learn(&self, taught: &Taught<'_>) -> Option<Vec<Learned>> {
         let (constant, slope) = self.spread_function;
         let function = SpreadFunction { constant, slope, curve_exponent: 0, frozen_exponent: 0 };
-        let lesson = Lesson::new(taught.queries, &taught.tops, &function)?;
-        Some(predict::learn(&self.rows, &self.hierarchy, &lesson, &self.moments))
+        let lesson = taught.lesson.as_ref()?;
+        Some(predict::learn(&self.rows, &self.hierarchy, lesson, &function, &self.moments))
     }
 
     /// The nearest rows of each, in the order of the classes.

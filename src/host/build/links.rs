@@ -10,6 +10,7 @@ use super::hierarchy::Hierarchy;
 use super::made_up::MadeUp;
 use super::metric::Metric;
 use crate::host::quantise::QuantisedRows;
+use crate::host::spectrum::Spectrum;
 use crate::host::{Matrix, linear};
 
 /// How many of a query's best rows are linked with each other.
@@ -112,7 +113,13 @@ fn interleave(row: u32, together: &[u32], near: &[u32], count: usize, rows: usiz
 
 /// For each row the rows that are high together with it, best first, at most `count`; `tops` are the [`top_rows`] of the
 /// queries.
-pub fn high_together(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops], count: usize) -> Together {
+pub fn high_together(
+    layer: &QuantisedRows,
+    spectrum: &Spectrum,
+    queries: &Matrix,
+    tops: &[Tops],
+    count: usize,
+) -> Together {
     let rows = layer.len();
     let mut pairs: Vec<(u32, u32, f32)> = Vec::new();
     let mut reach = vec![0.0; rows];
@@ -122,7 +129,7 @@ pub fn high_together(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops], cou
     };
     tops.iter().for_each(|top| add(&top.rows, 1.0));
     if rows <= BRUTE_FORCE
-        && let Some(pseudo) = pseudo_queries(layer, queries, tops)
+        && let Some(pseudo) = pseudo_queries(layer, spectrum, queries, tops)
     {
         pseudo.iter().for_each(|top| add(top, PSEUDO_WEIGHT));
     }
@@ -204,8 +211,13 @@ fn largest(values: &[f32], count: usize) -> Vec<u32> {
 }
 
 /// The best rows of one made-up query for each class that did not win often enough to be known.
-fn pseudo_queries(layer: &QuantisedRows, queries: &Matrix, tops: &[Tops]) -> Option<Vec<Vec<u32>>> {
-    Some(scaled_until_won(layer, &MadeUp::learn(layer, queries, tops)?.one_each()))
+fn pseudo_queries(
+    layer: &QuantisedRows,
+    spectrum: &Spectrum,
+    queries: &Matrix,
+    tops: &[Tops],
+) -> Option<Vec<Vec<u32>>> {
+    Some(scaled_until_won(layer, &MadeUp::learn(layer, spectrum, queries, tops)?.one_each()))
 }
 
 /// The best rows of each made-up query at the first scale at which its class wins; empty if it never does.
@@ -230,7 +242,7 @@ fn scaled_until_won(layer: &QuantisedRows, made_up: &Matrix) -> Vec<Vec<u32>> {
 
 /// For each row the nearest rows by cosine in the clustering metric, nearest first, at most `count`. In a large layer they are
 /// looked for nearby in the tree.
-pub fn nearest(layer: &QuantisedRows, metric: &Metric, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
+pub fn nearest(layer: &QuantisedRows, metric: &Metric<'_>, hierarchy: &Hierarchy, count: usize) -> Vec<Vec<u32>> {
     if layer.len() <= BRUTE_FORCE {
         return nearest_in(layer, metric, &[(0, layer.len())], count);
     }
@@ -249,7 +261,7 @@ pub fn is_the_same_for_every_tree(layer: &QuantisedRows) -> bool {
 }
 
 /// The nearest rows of each row among those of its region: (first, how many).
-fn nearest_in(layer: &QuantisedRows, metric: &Metric, regions: &[(usize, usize)], count: usize) -> Vec<Vec<u32>> {
+fn nearest_in(layer: &QuantisedRows, metric: &Metric<'_>, regions: &[(usize, usize)], count: usize) -> Vec<Vec<u32>> {
     let d = layer.dim + 1;
     let mut found: Vec<Vec<u32>> = Vec::with_capacity(layer.len());
     for &(first, rows) in regions {

@@ -9,6 +9,7 @@ use nalgebra::DMatrix;
 
 use super::links::Tops;
 use crate::host::quantise::QuantisedRows;
+use crate::host::spectrum::Spectrum;
 use crate::host::{Matrix, linear};
 
 /// With fewer classes that win nothing is learned.
@@ -23,17 +24,18 @@ const VARIED: usize = 2;
 /// The map, and what it leaves of real queries.
 pub struct MadeUp<'a> {
     layer: &'a QuantisedRows,
-    /// A row with a one after it times this is a query.
+    spectrum: &'a Spectrum,
+    /// A row's coordinates with a one after them times this are those of a query.
     map: Vec<f32>,
     left: Matrix,
 }
 
 impl<'a> MadeUp<'a> {
     /// Learns the map; `tops` are the best rows of each query. `None` where too few classes win.
-    pub fn learn(layer: &'a QuantisedRows, queries: &Matrix, tops: &[Tops]) -> Option<Self> {
-        let d = queries.cols();
+    pub fn learn(layer: &'a QuantisedRows, spectrum: &'a Spectrum, queries: &Matrix, tops: &[Tops]) -> Option<Self> {
+        let (d, coordinates) = (spectrum.len(), spectrum.project(linear::with_ones(queries).data()));
         let mut sums = BTreeMap::<usize, (Vec<f64>, usize)>::new();
-        for (query, top) in queries.iter().zip(tops) {
+        for (query, top) in coordinates.chunks_exact(d.max(1)).zip(tops) {
             let (sum, count) = sums.entry(top.rows[0] as usize).or_insert_with(|| (vec![0.0; d], 0));
             *count += 1;
             sum.iter_mut().zip(query).for_each(|(sum, &x)| *sum += f64::from(x));
@@ -43,7 +45,7 @@ impl<'a> MadeUp<'a> {
             return None;
         }
         let p = d + 1;
-        let won = with_ones(layer, &winners);
+        let won = with_ones(layer, spectrum, &winners);
         let x = DMatrix::from_row_iterator(winners.len(), p, won.iter().map(|&x| f64::from(x)));
         let means = sums.values().flat_map(|(sum, count)| sum.iter().map(move |x| x / *count as f64));
         let y = DMatrix::from_row_iterator(winners.len(), d, means);
@@ -52,9 +54,10 @@ impl<'a> MadeUp<'a> {
         let map = (gram + DMatrix::identity(p, p) * ridge).cholesky()?.solve(&(x.transpose() * y));
         let map: Vec<f32> = (0..p * d).map(|at| map[(at / d, at % d)] as f32).collect();
         let best: Vec<usize> = tops.iter().map(|top| top.rows[0] as usize).collect();
-        let mapped = best.chunks(BLOCK).flat_map(|rows| linear::times(&with_ones(layer, rows), &map, p));
-        let left = queries.data().iter().zip(mapped).map(|(query, mapped)| query - mapped).collect();
-        Some(Self { layer, map, left: Matrix::new(left, d)? })
+        let mut found = Self { layer, spectrum, map, left: queries.clone() };
+        let mapped = found.mapped(best, |_, _| ());
+        found.left.data.iter_mut().zip(mapped.data).for_each(|(query, mapped)| *query -= mapped);
+        Some(found)
     }
 
     /// What the map makes of each class.
@@ -76,18 +79,22 @@ impl<'a> MadeUp<'a> {
 
     /// What the map makes of these rows, each changed by `change`.
     fn mapped(&self, rows: Vec<usize>, change: impl Fn(usize, &mut [f32])) -> Matrix {
-        let (p, d) = (self.layer.dim + 1, self.layer.dim);
+        let (p, d) = (self.spectrum.len() + 1, self.layer.dim);
         let mut data = Vec::with_capacity(rows.len() * d);
         for rows in rows.chunks(BLOCK) {
-            data.extend(linear::times(&with_ones(self.layer, rows), &self.map, p));
+            let coordinates = linear::times(&with_ones(self.layer, self.spectrum, rows), &self.map, p);
+            // Without the one that is after each query.
+            let queries = self.spectrum.expand(&coordinates);
+            data.extend(queries.chunks_exact(d + 1).flat_map(|query| &query[..d]));
         }
         data.chunks_exact_mut(d).enumerate().for_each(|(i, query)| change(i, query));
         Matrix::new(data, d).expect("whole rows")
     }
 }
 
-/// Rows, each with a one in the place of its bias.
-fn with_ones(layer: &QuantisedRows, rows: &[usize]) -> Vec<f32> {
-    let one = |&row: &usize| layer.augmented(row, 1).into_iter().take(layer.dim).chain([1.0]);
-    rows.iter().flat_map(one).collect()
+/// The coordinates of rows without their biases, with a one after those of each.
+fn with_ones(layer: &QuantisedRows, spectrum: &Spectrum, rows: &[usize]) -> Vec<f32> {
+    let one = |&row: &usize| layer.augmented(row, 1).into_iter().take(layer.dim).chain([0.0]);
+    let coordinates = spectrum.project(&rows.iter().flat_map(one).collect::<Vec<f32>>());
+    coordinates.chunks_exact(spectrum.len()).flat_map(|row| row.iter().copied().chain([1.0])).collect()
 }

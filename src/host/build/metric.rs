@@ -1,10 +1,10 @@
 //! The metric in which rows are close: how differently the calibration queries score them.
 
-use nalgebra::DMatrix;
 use rayon::prelude::*;
 
+use crate::host::Matrix;
 use crate::host::quantise::QuantisedRows;
-use crate::host::{Matrix, linear};
+use crate::host::spectrum::Spectrum;
 
 /// Rows that are turned to floats at a time.
 const CHUNK: usize = 4096;
@@ -13,23 +13,25 @@ const CHUNK: usize = 4096;
 ///
 /// blend = 0 is the plain distance; 1 is the mean squared difference of the scores, which forgets too much of what
 /// queries that were not seen will ask for. An eighth to a half is best.
-pub struct Metric {
-    /// Row by row; none is the identity.
-    root: Option<Vec<f32>>,
+#[derive(Clone, Copy)]
+pub struct Metric<'a> {
+    /// None is the identity.
+    spectrum: Option<&'a Spectrum>,
+    power: f64,
 }
 
-impl Metric {
-    pub fn new(moment: Option<&DMatrix<f64>>, blend: f32) -> Self {
-        Self { root: moment.filter(|_| blend > 0.0).map(|moment| linear::power(moment, f64::from(blend) / 2.0)) }
+impl<'a> Metric<'a> {
+    pub fn new(spectrum: Option<&'a Spectrum>, blend: f32) -> Self {
+        Self { spectrum: spectrum.filter(|_| blend > 0.0), power: f64::from(blend) / 2.0 }
     }
 
     /// The points of `count` rows from `first` on, one after the other.
     pub fn points(&self, rows: &QuantisedRows, first: usize, count: usize) -> Vec<f32> {
-        let plain = rows.augmented(first, count);
-        match &self.root {
-            Some(root) => linear::times(&plain, root, rows.dim + 1),
-            None => plain,
+        let mut points = rows.augmented(first, count);
+        if let Some(spectrum) = self.spectrum {
+            spectrum.raise(&mut points, self.power);
         }
+        points
     }
 
     /// The points of all rows: as large as the layer itself, so nobody should hold on to them.

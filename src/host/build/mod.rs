@@ -198,10 +198,10 @@ pub fn build(
     let effort = Effort::new(weights.rows(), weights.cols(), calibration.map(Matrix::rows), targets);
     let progress = &mut |task: Task| progress(effort.stage(task));
     progress(Task::Quantise);
-    let source = Source::new(weights, biases, calibration, targets.bits);
     let parts = Parts::new(weights, calibration, targets.seed);
-    let builder =
-        Builder { weights, source: &source, parts: &parts, like: calibration.unwrap_or(&parts.tune), targets };
+    let like = calibration.unwrap_or(&parts.tune);
+    let source = Source::new(weights, biases, like, calibration.is_some(), targets.bits);
+    let builder = Builder { weights, source: &source, parts: &parts, like, targets };
     let is_tiny = weights.rows() <= TINY && !targets.always_index;
     let searched = if is_tiny { Err(NoIndex::Cheaper) } else { builder.search(calibration.is_some(), progress)? };
     progress(Task::Finish);
@@ -240,8 +240,13 @@ fn check_queries(weights: &Matrix, queries: Option<&Matrix>) -> Result<(), Build
     if queries.cols() != weights.cols() {
         return Err(BuildError::QueryDimension { rows: weights.cols(), queries: queries.cols() });
     }
-    match queries.data().iter().position(|x| !x.is_finite()) {
-        Some(at) => Err(BuildError::Query { query: at / queries.cols(), column: at % queries.cols() }),
+    if let Some(at) = queries.data().iter().position(|x| !x.is_finite()) {
+        return Err(BuildError::Query { query: at / queries.cols(), column: at % queries.cols() });
+    }
+    let most = parts::largest_norm(weights);
+    let norms = queries.iter().map(|query| linear::dot(query, query).sqrt());
+    match norms.enumerate().find(|(_, norm)| *norm > most) {
+        Some((query, norm)) => Err(BuildError::QueryTooLarge { query, norm, most }),
         None => Ok(()),
     }
 }

@@ -19,6 +19,7 @@ use super::hierarchy::Hierarchy;
 use super::links::Tops;
 use super::weighted::Design;
 use crate::host::quantise::QuantisedRows;
+use crate::host::spectrum::{self, Spectrum};
 use crate::host::{Matrix, linear};
 use crate::tree::{Span, SpreadFunction};
 
@@ -102,21 +103,20 @@ impl Learned {
     }
 }
 
-/// The queries, prepared to learn from.
-pub struct Lesson {
+/// The queries, prepared to learn from: in their coordinates along the directions in which they vary.
+pub struct Lesson<'a> {
+    spectrum: &'a Spectrum,
     /// The queries with a one after each, fold by fold.
     queries: Matrix,
-    /// F(q) of each query.
-    spreads: Vec<f32>,
     /// ln Z of each query.
     log_z: Vec<f32>,
-    /// Features of each query: one, then the whitened query.
+    /// Features of each query: one, then the whitened coordinates.
     features: Vec<f32>,
     /// (XᵀX + λ)⁻¹.
     inverse: Vec<f32>,
     /// Each fold, and the same inverse of all queries but these.
     folds: Vec<(Range<usize>, Vec<f32>)>,
-    /// Whitening, dim × dim.
+    /// Whitening, and the mean of the coordinates.
     whiten: Vec<f32>,
     mean: Vec<f32>,
 }
@@ -132,35 +132,39 @@ const SHARE_POWER: f32 = 0.7;
 /// Parts into which the classes are divided, to be left out in turn.
 const FOLDS: usize = 6;
 
-impl Lesson {
+impl<'a> Lesson<'a> {
     /// Prepares the queries for fitting; `tops` are the best class and ln Z of each.
-    pub fn new(queries: &Matrix, tops: &[Tops], function: &SpreadFunction) -> Option<Self> {
-        let (m, d) = (queries.rows(), queries.cols());
+    pub fn new(spectrum: &'a Spectrum, queries: &Matrix, tops: &[Tops]) -> Option<Self> {
+        let (m, r) = (queries.rows(), spectrum.len());
         let fold =
             |query: usize| (u64::from(tops[query].rows[0]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % FOLDS;
-        let mut order: Vec<usize> = (0..m).collect();
-        order.sort_by_key(|&query| fold(query));
-        let queries = Matrix::new(order.iter().flat_map(|&query| queries.row(query)).copied().collect(), d)?;
-        let mean: Vec<f32> = (0..d).map(|j| queries.iter().map(|q| q[j]).sum::<f32>() / m as f32).collect();
-        let centred: Vec<f32> = queries.iter().flat_map(|q| q.iter().zip(&mean).map(|(x, mean)| x - mean)).collect();
-        let centred = Matrix::new(centred, d)?;
-        let covariance = linear::second_moment(&centred);
-        let lift = covariance.trace() / d as f64 * WHITEN_FLOOR;
-        let whiten = linear::power(&(covariance + DMatrix::identity(d, d) * lift.max(f64::MIN_POSITIVE)), -0.5);
-        let white = Matrix::new(linear::times(centred.data(), &whiten, d), d)?;
-        let features: Vec<f32> = white.iter().flat_map(|x| [1.0].into_iter().chain(x.iter().copied())).collect();
-        let all = gram(&features, d + 1);
-        let mut folds = Vec::new();
-        for part in order.chunk_by(|&a, &b| fold(a) == fold(b)) {
-            let first = folds.last().map_or(0, |(range, _): &(Range<usize>, _)| range.end);
-            let range = first..first + part.len();
-            let own = gram(&features[range.start * (d + 1)..range.end * (d + 1)], d + 1);
-            folds.push((range, inverse(&all - own, m - part.len())?));
+        let mut order: Vec<u32> = (0..m as u32).collect();
+        order.sort_by_key(|&query| fold(query as usize));
+        let queries = linear::with_ones(&queries.reordered(&order));
+        let mut coordinates = Matrix::new(spectrum.project(queries.data()), r)?;
+        let mean: Vec<f32> = (0..r).map(|c| coordinates.iter().map(|q| q[c]).sum::<f32>() / m as f32).collect();
+        coordinates.data.chunks_exact_mut(r).for_each(|q| q.iter_mut().zip(&mean).for_each(|(x, mean)| *x -= mean));
+        let covariance = spectrum::second_moment(&coordinates);
+        let lift = (covariance.trace() / r as f64 * WHITEN_FLOOR).max(f64::MIN_POSITIVE);
+        let whiten = spectrum::power(&(covariance + DMatrix::identity(r, r) * lift), -0.5);
+        let white = linear::times(coordinates.data(), &whiten, r);
+        let features: Vec<f32> =
+            white.chunks_exact(r).flat_map(|x| [1.0].into_iter().chain(x.iter().copied())).collect();
+        let all = gram(&features, r + 1);
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for part in order.chunk_by(|&a, &b| fold(a as usize) == fold(b as usize)) {
+            let first = ranges.last().map_or(0, |range| range.end);
+            ranges.push(first..first + part.len());
         }
+        let without = |range: Range<usize>| {
+            let own = gram(&features[range.start * (r + 1)..range.end * (r + 1)], r + 1);
+            Some((range.clone(), inverse(&all - own, m - range.len())?))
+        };
+        let folds = ranges.into_par_iter().map(without).collect::<Option<Vec<_>>>()?;
         Some(Self {
-            spreads: queries.iter().map(|q| function.value(linear::dot(q, q).sqrt())).collect(),
-            log_z: order.iter().map(|&query| tops[query].log_z).collect(),
-            queries: linear::with_ones(&queries),
+            spectrum,
+            log_z: order.iter().map(|&query| tops[query as usize].log_z).collect(),
+            queries,
             inverse: inverse(all, m)?,
             features,
             folds,
@@ -169,15 +173,21 @@ impl Lesson {
         })
     }
 
+    /// F(q) of each query.
+    fn spreads(&self, function: &SpreadFunction) -> Vec<f32> {
+        let norm = |q: &[f32]| (linear::dot(q, q) - 1.0).max(0.0).sqrt();
+        self.queries.iter().map(|q| function.value(norm(q))).collect()
+    }
+
     /// What there is to learn about a family of nodes: `masses` are their true log-masses, a column for each node.
-    fn learn(&self, family: &[NodeFit], masses: &[f32]) -> Vec<Learned> {
-        let (k, d, p) = (family.len(), self.mean.len(), self.mean.len() + 1);
+    fn learn(&self, family: &[NodeFit], spreads: &[f32], masses: &[f32]) -> Vec<Learned> {
+        let (k, r, p) = (family.len(), self.mean.len(), self.mean.len() + 1);
         let vectors: Vec<f32> =
             family.iter().flat_map(|node| node.vector.iter().chain([&node.bias])).copied().collect();
-        let mut residual = linear::times_transposed(self.queries.data(), &vectors, p);
+        let mut residual = linear::times_transposed(self.queries.data(), &vectors, self.queries.cols());
         for (q, line) in residual.chunks_exact_mut(k).enumerate() {
             for (j, (value, node)) in line.iter_mut().zip(family).enumerate() {
-                let moments = *value + spread(node, self.spreads[q]);
+                let moments = *value + spread(node, spreads[q]);
                 *value = masses[q * k + j] - moments;
             }
         }
@@ -187,17 +197,22 @@ impl Lesson {
         let design = Design { features: &self.features, inverse: &self.inverse, columns: p };
         design.refine(&residual, &weights, &mut theta);
         let left_out = self.left_out(&products, &residual, k);
+        // A line of coordinates for each node; whitening is symmetric.
+        let of_nodes: Vec<f32> = (0..k).flat_map(|j| (1..p).map(move |c| c * k + j)).map(|at| theta[at]).collect();
+        let coordinates = linear::times(&of_nodes, &self.whiten, r);
+        let slopes = self.spectrum.expand(&coordinates);
         let learned = |j: usize| {
             let column = |list: &'_ [f32], q: usize| list[q * k + j];
             let (mut agree, mut size) = (0.0, 0.0);
-            for q in 0..self.spreads.len() {
+            for q in 0..self.log_z.len() {
                 let (guess, weight) = (column(&left_out, q), column(&weights, q));
                 agree += weight * guess * column(&residual, q);
                 size += weight * guess * guess;
             }
-            let slope: Vec<f32> =
-                (0..d).map(|i| (0..d).map(|c| self.whiten[i * d + c] * theta[(c + 1) * k + j]).sum::<f32>()).collect();
-            let offset = theta[j] - linear::dot(&slope, &self.mean);
+            let dim = self.spectrum.dim();
+            let (&of_one, slope) = slopes[j * dim..][..dim].split_last().expect("a column of ones");
+            let offset = theta[j] + of_one - linear::dot(&coordinates[j * r..][..r], &self.mean);
+            let slope = slope.to_vec();
             Learned { slope, offset, holds: if size > 0.0 { (agree / size).clamp(0.0, 1.0) } else { 0.0 } }
         };
         (0..k).map(learned).collect()
@@ -255,13 +270,20 @@ fn spread(node: &NodeFit, value: f32) -> f32 {
 }
 
 /// What the queries teach about all nodes.
-pub fn learn(rows: &QuantisedRows, hierarchy: &Hierarchy, lesson: &Lesson, fits: &[NodeFit]) -> Vec<Learned> {
+pub fn learn(
+    rows: &QuantisedRows,
+    hierarchy: &Hierarchy,
+    lesson: &Lesson<'_>,
+    function: &SpreadFunction,
+    fits: &[NodeFit],
+) -> Vec<Learned> {
+    let school = School { rows, hierarchy, lesson, spreads: &lesson.spreads(function), fits };
     let mut learned: Vec<(usize, Learned)> = (0..hierarchy.top)
         .into_par_iter()
         .flat_map_iter(|node| {
             let mut learned = Vec::new();
-            let masses = subtree(rows, hierarchy, lesson, fits, node, &mut learned);
-            learned.extend(lesson.learn(&fits[node..=node], &masses).pop().map(|own| (node, own)));
+            let masses = school.subtree(node, &mut learned);
+            learned.extend(lesson.learn(&fits[node..=node], school.spreads, &masses).pop().map(|own| (node, own)));
             learned
         })
         .collect();
@@ -269,29 +291,34 @@ pub fn learn(rows: &QuantisedRows, hierarchy: &Hierarchy, lesson: &Lesson, fits:
     learned.into_iter().map(|(_, learned)| learned).collect()
 }
 
-/// The true log-masses of a node; what is learned about the nodes below it goes to `learned`. The recursion is as deep
-/// as the tree.
-fn subtree(
-    rows: &QuantisedRows,
-    hierarchy: &Hierarchy,
-    lesson: &Lesson,
-    fits: &[NodeFit],
-    node: usize,
-    learned: &mut Vec<(usize, Learned)>,
-) -> Vec<f32> {
-    let span = hierarchy.spans[node];
-    if span.is_leaf() {
-        let own = rows.augmented(span.first_row, span.rows);
-        let scores = linear::times_transposed(lesson.queries.data(), &own, rows.dim + 1);
-        return scores.chunks_exact(span.rows).map(linear::log_sum_exp).collect();
+/// What learning goes over.
+struct School<'a> {
+    rows: &'a QuantisedRows,
+    hierarchy: &'a Hierarchy,
+    lesson: &'a Lesson<'a>,
+    /// F(q) of each query.
+    spreads: &'a [f32],
+    fits: &'a [NodeFit],
+}
+
+impl School<'_> {
+    /// The true log-masses of a node; what is learned about the nodes below it goes to `learned`. The recursion is as deep
+    /// as the tree.
+    fn subtree(&self, node: usize, learned: &mut Vec<(usize, Learned)>) -> Vec<f32> {
+        let Self { rows, hierarchy, lesson, spreads, fits } = *self;
+        let span = hierarchy.spans[node];
+        if span.is_leaf() {
+            let own = rows.augmented(span.first_row, span.rows);
+            let scores = linear::times_transposed(lesson.queries.data(), &own, rows.dim + 1);
+            return scores.chunks_exact(span.rows).map(linear::log_sum_exp).collect();
+        }
+        let children = span.first_child..span.first_child + span.children;
+        let mut masses = vec![0.0; spreads.len() * span.children];
+        for (j, child) in children.clone().enumerate() {
+            let column = self.subtree(child, learned);
+            column.iter().enumerate().for_each(|(q, &mass)| masses[q * span.children + j] = mass);
+        }
+        learned.extend(children.clone().zip(lesson.learn(&fits[children], spreads, &masses)));
+        masses.chunks_exact(span.children).map(linear::log_sum_exp).collect()
     }
-    let children = span.first_child..span.first_child + span.children;
-    let m = lesson.spreads.len();
-    let mut masses = vec![0.0; m * span.children];
-    for (j, child) in children.clone().enumerate() {
-        let column = subtree(rows, hierarchy, lesson, fits, child, learned);
-        column.iter().enumerate().for_each(|(q, &mass)| masses[q * span.children + j] = mass);
-    }
-    learned.extend(children.clone().zip(lesson.learn(&fits[children], &masses)));
-    masses.chunks_exact(span.children).map(linear::log_sum_exp).collect()
 }

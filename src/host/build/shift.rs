@@ -13,6 +13,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::predict::NodeFit;
 use crate::host::measure::Outcome;
+use crate::host::spectrum::Spectrum;
 use crate::host::{Matrix, linear};
 
 /// The function.
@@ -34,12 +35,18 @@ const LEAST: f64 = 1e-4;
 impl Shift {
     /// From what a search found for each query and the true ln Z; `far_factor` is the logarithm of the factor that the far field
     /// has anyway. `None` where nothing can be learned.
-    pub fn fit(queries: &Matrix, found: &[Outcome], log_z: &[f32], far_factor: f32) -> Option<Self> {
-        let queries = linear::with_ones(queries);
-        let p = queries.cols();
-        let moment = linear::second_moment(&queries);
-        let jitter = DMatrix::identity(p, p) * (moment.trace() / p as f64 * 1e-4);
-        let held = moment + jitter;
+    pub fn fit(
+        spectrum: &Spectrum,
+        queries: &Matrix,
+        found: &[Outcome],
+        log_z: &[f32],
+        far_factor: f32,
+    ) -> Option<Self> {
+        let p = spectrum.len();
+        let queries = Matrix::new(spectrum.project(linear::with_ones(queries).data()), p)?;
+        let jitter = spectrum.trace() / spectrum.dim() as f64 * 1e-4;
+        let held = DVector::from_iterator(p, spectrum.directions().map(|(value, _)| value + jitter));
+        let held = DMatrix::from_diagonal(&held);
         let mut theta = DVector::<f64>::zeros(p);
         for _ in 0..ROUNDS {
             let mut weighted = vec![0.0f32; queries.data().len()];
@@ -64,10 +71,12 @@ impl Shift {
                 DMatrix::from_fn(p, p, |i, j| f64::from(form[i * p + j])) + &held * (RIDGE * of_far + LEAST * total);
             theta = form.cholesky()?.solve(&towards);
         }
-        let mut slope: Vec<f32> = theta.iter().map(|&x| x as f32).collect();
-        slope.pop()?;
-        let of_slope = |query: &[f32]| -> f64 { query.iter().zip(&slope).map(|(x, s)| f64::from(x * s)).sum() };
-        let constant = -(queries.iter().map(of_slope).sum::<f64>() / queries.rows() as f64) as f32;
+        let theta: Vec<f32> = theta.iter().map(|&x| x as f32).collect();
+        let mean =
+            queries.iter().map(|query| f64::from(linear::dot(query, &theta))).sum::<f64>() / queries.rows() as f64;
+        // The function of the one after each query is a constant, which the mean takes out with any other.
+        let mut slope = spectrum.expand(&theta);
+        let constant = slope.pop()? - mean as f32;
         (constant.is_finite() && slope.iter().all(|x| x.is_finite())).then_some(Self { slope, constant })
     }
 
@@ -96,7 +105,8 @@ mod tests {
                 found[i].log_z(0.1 - 0.2 * value(i, 0)) + missed
             })
             .collect();
-        let shift = Shift::fit(&queries, &found, &log_z, 0.0).unwrap();
+        let spectrum = Spectrum::of(&linear::with_ones(&queries));
+        let shift = Shift::fit(&spectrum, &queries, &found, &log_z, 0.0).unwrap();
         assert!((shift.slope[0] + 0.2).abs() < 0.03 && shift.slope[1].abs() < 0.05, "{shift:?}");
         let shifts = queries.iter().map(|query| shift.constant + linear::dot(query, &shift.slope));
         assert!((shifts.sum::<f32>() / 600.0).abs() < 1e-4, "{shift:?}");

@@ -15,29 +15,25 @@ pub fn fit(rows: &QuantisedRows, hierarchy: &Hierarchy, fits: &[NodeFit], querie
     let leaves: Vec<usize> =
         (0..fits.len()).filter(|&i| hierarchy.spans[i].is_leaf() && fits[i].variance > 0.0).collect();
     let step = leaves.len().div_ceil(LEAVES).max(1);
-    let sample: Vec<(Vec<f32>, f32)> = leaves
-        .into_iter()
-        .step_by(step)
-        .map(|leaf| {
+    let sample: Vec<usize> = leaves.into_iter().step_by(step).collect();
+    let augmented = linear::with_ones(queries);
+    let ratios: Vec<Vec<f64>> = sample
+        .par_iter()
+        .map(|&leaf| {
             let span = hierarchy.spans[leaf];
-            (rows.augmented(span.first_row, span.rows), fits[leaf].variance)
+            let own = rows.augmented(span.first_row, span.rows);
+            let scores = linear::times_transposed(augmented.data(), &own, augmented.cols());
+            let ratio = |scores: &[f32]| {
+                let mean = scores.iter().sum::<f32>() / scores.len() as f32;
+                let squares: f32 = scores.iter().map(|s| (s - mean) * (s - mean)).sum();
+                f64::from(squares / scores.len() as f32 / fits[leaf].variance)
+            };
+            scores.chunks_exact(span.rows).map(ratio).collect()
         })
         .collect();
-    let ratio = |q: &[f32]| -> f64 {
-        let one = |(own, variance): &(Vec<f32>, f32)| {
-            let scores: Vec<f32> = own.chunks_exact(q.len()).map(|row| linear::dot(row, q)).collect();
-            let mean = scores.iter().sum::<f32>() / scores.len() as f32;
-            let squares: f32 = scores.iter().map(|s| (s - mean) * (s - mean)).sum();
-            f64::from(squares / scores.len() as f32 / variance)
-        };
-        sample.iter().map(one).sum::<f64>() / sample.len().max(1) as f64
-    };
-    let augmented = linear::with_ones(queries);
-    let points: Vec<(f64, f64)> = augmented
-        .data()
-        .par_chunks_exact(augmented.cols())
-        .map(|q| (f64::from(linear::dot(q, q) - 1.0), ratio(q)))
-        .collect();
+    let ratio = |query: usize| ratios.iter().map(|leaf| leaf[query]).sum::<f64>() / sample.len().max(1) as f64;
+    let square = |q: &[f32]| f64::from(linear::dot(q, q));
+    let points: Vec<(f64, f64)> = queries.iter().enumerate().map(|(i, q)| (square(q), ratio(i))).collect();
     line_through(&points)
 }
 

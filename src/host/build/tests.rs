@@ -10,6 +10,7 @@ use super::predict::Learned;
 use super::tune::Judge;
 use super::*;
 use crate::host::quantise::QuantisedRows;
+use crate::host::spectrum::{self, Spectrum};
 use crate::host::{Compensation, measure};
 use crate::model::{Bits, Budget, Settings};
 
@@ -79,11 +80,12 @@ fn clusters_are_tighter_than_chance() {
 #[test]
 fn moments_of_inner_nodes_are_those_of_their_rows() {
     let (weights, biases, queries) = layer(400, 6, 200);
-    let moment = linear::second_moment(&linear::with_ones(&queries));
+    let moment = spectrum::second_moment(&linear::with_ones(&queries));
+    let spectrum = Spectrum::of(&linear::with_ones(&queries));
     let rows = quantised(&weights, &biases, None);
     let hierarchy = Hierarchy::build(&Metric::new(None, 0.0).all(&rows), 4, 8, 2);
     let rows = rows.reordered(&hierarchy.order);
-    for (fit, span) in moments::moments(&rows, &hierarchy, &moment).iter().zip(&hierarchy.spans) {
+    for (fit, span) in moments::moments(&rows, &hierarchy, &spectrum).iter().zip(&hierarchy.spans) {
         let own = rows.augmented(span.first_row, span.rows);
         let n = span.rows as f64;
         let mean: Vec<f64> = (0..7).map(|j| own.chunks(7).map(|row| f64::from(row[j])).sum::<f64>() / n).collect();
@@ -103,7 +105,7 @@ fn moments_of_inner_nodes_are_those_of_their_rows() {
 
 /// The mean error of a plan where everything is prediction but the first leaf.
 fn error_of(weights: &Matrix, biases: &[f32], queries: &Matrix, correction: Correction) -> f32 {
-    let source = Source::new(weights, biases, Some(queries), Bits::Eight);
+    let source = Source::new(weights, biases, queries, true, Bits::Eight);
     let parts = Parts::new(weights, Some(queries), 1);
     let plan = Plan { branching: 8, correction, links: 0, ..Plan::TAUGHT };
     let grown = Grown::new(&source, &plan, queries, 1);
@@ -125,7 +127,7 @@ fn what_queries_teach_holds_for_other_queries() {
 #[test]
 fn few_queries_in_many_dimensions_teach_little_and_are_shrunk() {
     let (weights, biases, queries) = layer(600, 120, 200);
-    let source = Source::new(&weights, &biases, Some(&queries), Bits::Eight);
+    let source = Source::new(&weights, &biases, &queries, true, Bits::Eight);
     let parts = Parts::new(&weights, Some(&queries), 1);
     let grown = Grown::new(&source, &Plan { branching: 8, ..Plan::TAUGHT }, &queries, 1);
     let shares = |queries: &Matrix| -> f32 {
@@ -156,7 +158,7 @@ fn the_least_cap_is_enough_for_the_costliest_way_down() {
 fn compensated_rounding_keeps_scores_closer() {
     let (weights, biases, queries) = layer(300, 16, 400);
     let augmented = linear::with_ones(&queries);
-    let compensation = Compensation::new(&linear::second_moment(&augmented)).expect("positive");
+    let compensation = Compensation::new(&queries).expect("positive");
     let squared_error = |rows: &QuantisedRows| -> f64 {
         let exact = linear::with_column(&weights, |i| biases[i]);
         let truth = linear::times_transposed(augmented.data(), exact.data(), 17);
@@ -172,7 +174,6 @@ fn compensated_rounding_keeps_scores_closer() {
 fn four_bits_need_their_errors_made_up_for() {
     let (weights, biases, queries) = layer(300, 40, 600);
     let augmented = linear::with_ones(&queries);
-    let moment = linear::second_moment(&augmented);
     let exponent = quantise::scale_exponent(quantise::peak(weights.data()), Bits::Four);
     let squared_error = |how: Option<&Compensation>| -> f64 {
         let rows = QuantisedRows::round(&weights, &biases, exponent, how, Bits::Four);
@@ -182,8 +183,8 @@ fn four_bits_need_their_errors_made_up_for() {
         truth.iter().zip(&rounded).map(|(a, b)| f64::from(a - b).powi(2)).sum()
     };
     let plain = squared_error(None);
-    let natural = squared_error(Compensation::new(&moment).as_ref());
-    let ordered = squared_error(Compensation::by_importance(&moment).as_ref());
+    let natural = squared_error(Compensation::new(&queries).as_ref());
+    let ordered = squared_error(Compensation::by_importance(&queries).as_ref());
     assert!(natural < 0.5 * plain && ordered < 0.5 * plain, "{plain} {natural} {ordered}");
 }
 
@@ -194,7 +195,13 @@ fn links_are_other_rows_each_once() {
     let metric = Metric::new(None, 0.0);
     let hierarchy = Hierarchy::build(&metric.all(&rows), 8, 8, 2);
     let near = links::nearest(&rows, &metric, &hierarchy, 6);
-    let together = links::high_together(&rows, &queries, &links::top_rows(&rows, &queries), 6);
+    let together = links::high_together(
+        &rows,
+        &Spectrum::of(&linear::with_ones(&queries)),
+        &queries,
+        &links::top_rows(&rows, &queries),
+        6,
+    );
     for together in [None, Some(&together.lists[..])] {
         let links = links::links(&hierarchy.order, together, &near, None, 6).list;
         assert_eq!(links.len(), 200 * 6);
@@ -260,8 +267,8 @@ fn links_are_at_the_rows_that_queries_reach_most() {
 #[test]
 fn rows_that_a_search_misses_are_found_once_they_are_linked() {
     let weights = Matrix::new(noise(3000 * 24, 8).into_iter().map(|x| 2.0 * x).collect(), 24).expect("whole rows");
-    let source = Source::new(&weights, &[0.0; 3000], None, Bits::Eight);
     let like = parts::stand_ins(&weights, 500, 1);
+    let source = Source::new(&weights, &[0.0; 3000], &like, false, Bits::Eight);
     let grown = Grown::new(&source, &Plan::default(), &like, 1);
     let any: Vec<Vec<u32>> = (0..3000).map(|row| (0..6).map(|i| (row + 17 * i + 1) % 3000).collect()).collect();
     let mut index = grown.index(&Plan::default(), None, None, &any);

@@ -150,7 +150,7 @@ pub struct Data {
 pub struct Quality {
     /// The share of queries whose best class is the label.
     pub accuracy: f32,
-    /// Mean −ln p of the label. Of probabilities that do not sum to one (self-normalised ones) it proves nothing.
+    /// Mean −ln p of the label, of probabilities that add up to one: see [`EstimatorReport::log_loss`].
     pub log_loss: f32,
     /// Expected calibration error: |confidence − accuracy| over 15 bins of the best class's p.
     pub ece: f32,
@@ -240,7 +240,8 @@ pub struct EstimatorReport {
     pub interval_width: Option<f32>,
     /// With labels: the share of queries whose best class is the label. Methods that name no class are given the best one.
     pub accuracy: Option<f32>,
-    /// With labels: mean −ln p of the label.
+    /// With labels: mean −ln p of the label, of probabilities that add up to one. A class that is named has exp(score)/Ẑ; all others
+    /// share what that leaves of one in proportion to their own exp(score), so that an Ẑ that is off costs in both directions.
     pub log_loss: Option<f32>,
     /// With labels: expected calibration error of the best class's p.
     pub ece: Option<f32>,
