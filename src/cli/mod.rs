@@ -4,7 +4,6 @@ mod args;
 mod build;
 #[cfg(feature = "import")]
 mod check;
-mod clock;
 mod completions;
 mod demo;
 mod demo_keywords;

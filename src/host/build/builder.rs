@@ -6,7 +6,7 @@ use super::index::{Grown, Index, Source, Taught};
 use super::parts::Parts;
 use super::shift::Shift;
 use super::tune::{self, Judge};
-use super::{NoIndex, Plan, Targets, Task, Trial, TrialResult, links, thin};
+use super::{NoIndex, Plan, Stage, Targets, Trial, TrialResult, links, thin};
 use crate::host::{BuildError, Matrix, cost, measure};
 use crate::math::Log2;
 use crate::model::{Budget, ModelBuf, Section, Settings};
@@ -44,7 +44,7 @@ impl Builder<'_> {
     pub fn search(
         &self,
         with_queries: bool,
-        progress: &mut dyn FnMut(Task),
+        progress: &mut dyn FnMut(Stage),
     ) -> Result<Result<(Trial, Vec<Trial>), NoIndex>, BuildError> {
         let rows = self.source.rows.len();
         let plans = self.targets.plans(with_queries, rows);
@@ -52,7 +52,7 @@ impl Builder<'_> {
             plans.into_iter().map(|plan| Plan { linked: self.targets.linked.unwrap_or(1.0), ..plan }).collect();
         let most_links = plans.iter().map(|plan| plan.links).max().unwrap_or(0);
         let taught = self.parts.learn.as_ref().map(|queries| {
-            progress(Task::Teach);
+            progress(Stage::Teach);
             Taught::new(self.source, queries, most_links)
         });
         let judge = Judge::new(self.targets, &self.parts.tune, taught.as_ref().map(Taught::best), rows);
@@ -132,13 +132,13 @@ impl Builder<'_> {
 
 impl Search<'_> {
     /// The best plan of all trees that keep to the cap, links and budgets left as they are.
-    fn best_tree(&mut self, plans: &[Plan], progress: &mut dyn FnMut(Task)) -> Result<Option<Plan>, BuildError> {
+    fn best_tree(&mut self, plans: &[Plan], progress: &mut dyn FnMut(Stage)) -> Result<Option<Plan>, BuildError> {
         let Builder { source, like, targets, .. } = *self.builder;
         let cap = (targets.cap.max(targets.work) * source.rows.len() as f32) as usize;
         let trees: Vec<&[Plan]> = plans.chunk_by(Plan::has_the_tree_of).collect();
         let mut best: Option<(Plan, f32)> = None;
         for (i, plans) in trees.iter().enumerate() {
-            progress(Task::Try(i + 1, trees.len() + 1));
+            progress(Stage::Try(i + 1, trees.len() + 1));
             let grown = Grown::new(source, &plans[0], like, targets.seed);
             self.least = self.least.min(grown.hierarchy.least_cap());
             if grown.hierarchy.least_cap() > cap {
@@ -155,7 +155,7 @@ impl Search<'_> {
                 self.trials.push(trial);
             }
         }
-        progress(Task::Try(trees.len() + 1, trees.len() + 1));
+        progress(Stage::Try(trees.len() + 1, trees.len() + 1));
         Ok(best.map(|(plan, _)| plan))
     }
 

@@ -16,7 +16,6 @@ mod asking;
 mod assemble;
 mod bounds;
 mod builder;
-pub(crate) mod effort;
 pub(super) mod hierarchy;
 mod index;
 mod kmeans;
@@ -46,56 +45,38 @@ use crate::math::Log2;
 use crate::model::{FileWriter, ModelBuf, Section};
 pub(in crate::host) use assemble::indices;
 use builder::{Builder, without_links};
-use effort::Effort;
 use index::Source;
 use parts::Parts;
 pub use plan::{Plan, Targets};
 pub use predict::Correction;
 pub use tune::{Trial, TrialResult, Unseen};
 
-/// What is being built, for whoever shows it, and which part of the whole build's time it is expected to take.
+/// A stage of a build, for progress display.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(400, 8, 1);
 ///
-/// use zhat::host::build::{Stage, Targets, Task, build};
+/// use zhat::host::build::{Stage, Targets, build};
 ///
-/// let mut show = |stage: Stage| match stage.task {
-///     Task::Try(which, of) => println!("{:.0} %: setting {which} of {of}", 100.0 * stage.from),
-///     other => println!("{:.0} %: {other:?}", 100.0 * stage.from),
+/// let mut show = |stage: Stage| match stage {
+///     Stage::Try(which, of) => println!("setting {which} of {of}"),
+///     other => println!("{other:?}"),
 /// };
 /// build(&layer.weights, &layer.biases, None, &Targets::default(), &mut show)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stage {
-    /// What is done.
-    pub task: Task,
-    /// The share of the time before it.
-    pub from: f32,
-    /// The share of the time up to its end.
-    pub to: f32,
-}
-
-/// What is done in a stage.
-///
-/// ```
-/// use zhat::host::build::Task;
-///
-/// assert_ne!(Task::Try(1, 8), Task::Try(2, 8));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Task {
-    /// Rounding the rows.
+pub enum Stage {
+    /// Rounds the rows.
     Quantise,
-    /// Looking for the classes that are high together.
+    /// Looks for the classes that are high together.
     Teach,
-    /// Trying settings: which one, of how many.
+    /// Tries settings: which one, of how many.
     Try(usize, usize),
-    /// Building the index with the settings that were chosen.
+    /// Builds the index with the settings that were chosen.
     Finish,
-    /// Measuring the intervals.
+    /// Measures the intervals.
     Prove,
 }
 
@@ -195,16 +176,14 @@ pub fn build(
 ) -> Result<Built, BuildError> {
     quantise::check(weights, biases)?;
     check_queries(weights, calibration)?;
-    let effort = Effort::new(weights.rows(), weights.cols(), calibration.map(Matrix::rows), targets);
-    let progress = &mut |task: Task| progress(effort.stage(task));
-    progress(Task::Quantise);
+    progress(Stage::Quantise);
     let parts = Parts::new(weights, calibration, targets.seed);
     let like = calibration.unwrap_or(&parts.tune);
     let source = Source::new(weights, biases, like, calibration.is_some(), targets.bits);
     let builder = Builder { weights, source: &source, parts: &parts, like, targets };
     let is_tiny = weights.rows() <= TINY && !targets.always_index;
     let searched = if is_tiny { Err(NoIndex::Cheaper) } else { builder.search(calibration.is_some(), progress)? };
-    progress(Task::Finish);
+    progress(Stage::Finish);
     let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&source.rows.biases_in_nats()));
     let (model, index, trials) = match searched {
         Ok((best, trials)) => {
@@ -217,7 +196,7 @@ pub fn build(
     let layer = FloatLayer { weights, biases, temperature: 1.0 };
     let trust = match (&parts.prove, calibration) {
         (Some(queries), Some(all)) => {
-            progress(Task::Prove);
+            progress(Stage::Prove);
             prove::prove(&model.model(), layer, queries, all, targets.reject)?
         }
         _ => None,
@@ -243,7 +222,8 @@ fn check_queries(weights: &Matrix, queries: Option<&Matrix>) -> Result<(), Build
     if let Some(at) = queries.data().iter().position(|x| !x.is_finite()) {
         return Err(BuildError::Query { query: at / queries.cols(), column: at % queries.cols() });
     }
-    let most = parts::largest_norm(weights);
+    let largest = weights.iter().map(|row| linear::dot(row, row).sqrt()).fold(0.0, f32::max);
+    let most = crate::rows::SCORE_LIMIT / largest;
     let norms = queries.iter().map(|query| linear::dot(query, query).sqrt());
     match norms.enumerate().find(|(_, norm)| *norm > most) {
         Some((query, norm)) => Err(BuildError::QueryTooLarge { query, norm, most }),

@@ -131,10 +131,6 @@ impl Trial {
 /// Steps of a bisection: for a first impression, and for the choice.
 const FEW_STEPS: usize = 7;
 const STEPS: usize = 12;
-/// Searches of all queries that each of them takes: to the cap, the bisection and its end; with all the work and half of
-/// it, or with links followed from so many rows.
-pub(super) const SEARCHES: usize = 2 * (FEW_STEPS + 2);
-pub(super) const SEARCHES_TO_CHOOSE: usize = EXPANDS.len() * (STEPS + 2);
 /// Best rows whose links are followed.
 const EXPANDS: [u32; 4] = [0, 2, 4, 8];
 

@@ -1,7 +1,6 @@
 //! From what a user has and wants to a finished model file: splits the queries, fits the temperature, meets a limit on
 //! the error or on the size, adds names, and measures the result on queries that nothing was tuned on.
 
-mod course;
 mod error;
 mod flash;
 mod request;
@@ -9,9 +8,7 @@ mod request;
 pub use error::MakeError;
 pub use request::{Knobs, Request};
 
-use course::Course;
-
-use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build, indices};
+use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, build, indices};
 use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
 use crate::host::{BuildError, Matrix, fit_temperature};
 use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
@@ -22,51 +19,40 @@ const FEW: usize = 80;
 const LEAST_WORK: f32 = 0.005;
 const STEPS: usize = 15;
 
-/// What is being done, for whoever shows it, and which part of the whole time it is expected to take. What turns out to be
-/// needed on the way moves the shares.
+/// A step of making a model, for progress display.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
 ///
-/// use zhat::host::make::{Doing, Request, make};
+/// use zhat::host::make::{Request, Step, make};
 ///
-/// let request = Request::new(&layer.weights, &layer.biases);
+/// let request = Request { max_error: Some(0.05), ..Request::new(&layer.weights, &layer.biases) };
 /// let mut reported = false;
-/// make(&request, &mut |step| reported |= step.doing == Doing::Report)?;
+/// make(&request, &mut |step| reported |= step == Step::Report)?;
 /// assert!(reported);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// What is done.
-    pub doing: Doing,
-    /// The share of the time before it.
-    pub from: f32,
-    /// The share of the time up to its end.
-    pub to: f32,
-}
-
-/// What is done in a step.
-///
-/// ```
-/// use zhat::host::build::Task;
-/// use zhat::host::make::Doing;
-///
-/// let is_fitting = |doing| matches!(doing, Doing::Smaller(..));
-/// assert!(!is_fitting(Doing::Build(Task::Finish)));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Doing {
-    /// Fitting the temperature.
+pub enum Step {
+    /// Fits the temperature.
     Temperature,
-    /// Building for the targets.
-    Build(Task),
-    /// Building with fewer links or larger leaves, to fit the flash.
-    Smaller(Plan, Task),
-    /// Building for this work, to meet the limit on the error.
-    Work(f32, Task),
-    /// Measuring on the queries put aside.
+    /// Builds for the targets.
+    Build(Stage),
+    /// Builds with fewer links or larger leaves, to fit the flash.
+    Smaller(Plan, Stage),
+    /// Builds for this work, to meet the limit on the error: which try of a bisection.
+    Work {
+        /// The work that is tried.
+        work: f32,
+        /// Which try it is.
+        at: usize,
+        /// Of how many at most.
+        of: usize,
+        /// The stage of its build.
+        stage: Stage,
+    },
+    /// Measures the result on the queries put aside.
     Report,
 }
 
@@ -115,10 +101,9 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
     check(request)?;
     let (tune, held) = split(request);
     let tuned = tune.as_ref().or(request.queries);
-    let mut course = Course::new(request, tuned.map(Matrix::rows), held.as_ref().or(request.report).map(Matrix::rows));
     let mut temperature = 1.0;
     if let (true, Some(labels), Some(queries)) = (request.fit_temperature, request.labels, request.queries) {
-        progress(course.temperature());
+        progress(Step::Temperature);
         // The labels of what is put aside are not looked at.
         let part = tune.as_ref().unwrap_or(queries);
         temperature = fit_temperature(request.weights, request.biases, part, labels);
@@ -129,8 +114,8 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
         None => (request.weights, request.biases),
     };
     let maker = Maker { request, weights, biases, queries: tuned };
-    let built = maker.built(&mut course, progress)?;
-    progress(course.report());
+    let built = maker.built(progress)?;
+    progress(Step::Report);
     let mut report = match held.as_ref().or(request.report) {
         Some(held) => {
             let layer = FloatLayer { weights, biases, temperature: 1.0 };
@@ -193,7 +178,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn built(&self, course: &mut Course, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
+    fn built(&self, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
         let Request { targets, knobs, max_error, flash, .. } = self.request;
         if let Some(limit) = *flash {
             let rows = self.fixed_bytes();
@@ -203,13 +188,13 @@ impl Maker<'_> {
         }
         let plans = knobs.apply(targets.plans(self.queries.is_some(), self.request.weights.rows()));
         let targets = Targets { plans, ..targets.clone() };
-        let built = self.build(&targets, &mut |stage| progress(course.stage(stage, Doing::Build)))?;
+        let built = self.build(&targets, &mut |stage| progress(Step::Build(stage)))?;
         let built = match *flash {
-            Some(limit) => self.smaller(built, &targets, limit, course, progress)?,
+            Some(limit) => self.smaller(built, &targets, limit, progress)?,
             None => built,
         };
         match *max_error {
-            Some(limit) => self.least_work(built, &targets, limit, course, progress),
+            Some(limit) => self.least_work(built, &targets, limit, progress),
             None => Ok(built),
         }
     }
@@ -224,7 +209,6 @@ impl Maker<'_> {
         built: Built,
         targets: &Targets,
         limit: f32,
-        course: &mut Course,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
         let plans = match built.index {
@@ -237,11 +221,13 @@ impl Maker<'_> {
         let work = |step: usize| (LEAST_WORK * 2.0_f32.powf(step as f32 / 2.0)).min(1.0);
         let error = |built: &Built| built.index.as_ref().map_or(0.0, |chosen| chosen.expected.error);
         let ratio = (targets.cap / targets.work).max(1.0);
+        // A bisection halves what is left; at last all rows are tried.
+        let (mut at, of) = (0, STEPS.ilog2() as usize + 2);
         let mut tries = |step: usize| {
             let work = work(step);
+            at += 1;
             let targets = Targets { work, cap: (work * ratio).min(1.0), plans: plans.clone(), ..targets.clone() };
-            course.next();
-            self.build(&targets, &mut |stage| progress(course.stage(stage, |task| Doing::Work(work, task))))
+            self.build(&targets, &mut |stage| progress(Step::Work { work, at, of, stage }))
         };
         let (mut low, mut high) = (0, STEPS);
         let mut best: Option<Built> = None;
