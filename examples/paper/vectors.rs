@@ -103,10 +103,10 @@ impl Vectors {
     }
 }
 
-/// With what queries teach, with less of it, and without.
+/// Returns plans with what queries teach and without.
 fn narrow_plans() -> Vec<Plan> {
     let plan = |(branching, leaf), correction| Plan { branching, leaf, correction, ..Plan::TAUGHT };
-    let corrections = [Correction::Full, Correction::Shrunk, Correction::None];
+    let corrections = [Correction::Full, Correction::None];
     NARROW.into_iter().flat_map(|shape| corrections.map(|correction| plan(shape, correction))).collect()
 }
 

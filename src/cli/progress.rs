@@ -93,6 +93,7 @@ impl Progress {
 fn named(stage: Stage) -> &'static str {
     match stage {
         Stage::Quantise => "quantising",
+        Stage::Cluster => "growing trees",
         Stage::Teach => "learning from the queries",
         Stage::Try(..) => "trying settings",
         Stage::Prove => "measuring intervals",

@@ -155,14 +155,14 @@ impl Compensation {
         let mut squares = 0.0;
         for (i, &column) in self.order.iter().enumerate() {
             let (weight, step) = (f64::from(row[column]), step(column));
-            let wanted = weight - f64::from(dot(&self.pulls[i * r..][..r], &sum));
+            let wanted = weight - f64::from(linear::dot(&self.pulls[i * r..][..r], &sum));
             out[column] = nearest(wanted, step);
             let rounded = f64::from(out[column]) * step;
             squares += (rounded - wanted).powi(2) * self.left[i];
             add(&mut sum, (rounded - weight) as f32, &self.errors[i * r..][..r]);
         }
         let columns = self.order.len();
-        (squares, bias - dot(&self.pulls[columns * r..][..r], &sum))
+        (squares, bias - linear::dot(&self.pulls[columns * r..][..r], &sum))
     }
 
     /// Rounds each number again, given all others: coordinate descent on eᵀSe. Returns the bias that goes with them.
@@ -186,8 +186,8 @@ impl Compensation {
             for (i, &column) in self.order.iter().enumerate() {
                 // S without what the bias makes up for, row i.
                 let (own, line) = (&self.errors[i * r..][..r], &self.without_bias[i * r..][..r]);
-                let slope = self.floor * errors[i] + f64::from(dot(line, &sum));
-                let curve = self.floor + f64::from(dot(line, own));
+                let slope = self.floor * errors[i] + f64::from(linear::dot(line, &sum));
+                let curve = self.floor + f64::from(linear::dot(line, own));
                 // The weight that would undo what all columns do together.
                 let wanted = f64::from(row[column]) - errors[i] + slope / curve;
                 let number = nearest(wanted, steps[column]);
@@ -202,19 +202,6 @@ impl Compensation {
         let made_up: f64 = errors.iter().zip(&self.means).map(|(error, mean)| error * mean).sum();
         (f64::from(bias) + made_up) as f32
     }
-}
-
-/// Σ a·b in eight sums, which a compiler turns into vectors.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0f32; 8];
-    let (a, a_rest) = a.as_chunks::<8>();
-    let (b, b_rest) = b.as_chunks::<8>();
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..8 {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums.iter().sum::<f32>() + linear::dot(a_rest, b_rest)
 }
 
 fn add(sum: &mut [f32], factor: f32, line: &[f32]) {

@@ -112,7 +112,25 @@ pub fn with_column(x: &Matrix, value: impl Fn(usize) -> f32) -> Matrix {
 
 /// Σ a·b.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+    sum_of(a, b, |x, y| x * y)
+}
+
+/// Σ (a − b)².
+pub fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
+    sum_of(a, b, |x, y| (x - y) * (x - y))
+}
+
+/// Adds terms up in eight sums, which a compiler turns into vectors.
+fn sum_of(a: &[f32], b: &[f32], term: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut sums = [0.0f32; 8];
+    let (a, a_rest) = a.as_chunks::<8>();
+    let (b, b_rest) = b.as_chunks::<8>();
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..8 {
+            sums[lane] += term(a[lane], b[lane]);
+        }
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(&x, &y)| term(x, y)).sum::<f32>()
 }
 
 /// ln Σ exp.

@@ -59,7 +59,7 @@ pub mod warnings;
 pub use compensation::Compensation;
 // For `zhat::internal`.
 #[doc(hidden)]
-pub use build::hierarchy::Hierarchy;
+pub use build::Hierarchy;
 #[doc(hidden)]
 pub use doc_example::{doc_example, doc_file};
 #[cfg(feature = "keywords")]

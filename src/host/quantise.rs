@@ -262,8 +262,12 @@ fn check_range(biases: &[f32]) -> Result<(), BuildError> {
     let (row, &value) = biases.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).ok_or(BuildError::Empty)?;
     match value {
         f32::NEG_INFINITY => Err(BuildError::Masked),
-        // From the lowest bias that is kept to the highest there is room for a mask.
-        _ if !(0.5 * MASK..=-MASK).contains(&value) => Err(BuildError::BiasRange { row, value }),
+        _ if value > -MASK => Err(BuildError::BiasRange { row, value }),
+        // What is far below the others masks its class.
+        _ if value < 0.5 * MASK => match biases.iter().position(|bias| bias.is_finite() && is_masked(*bias)) {
+            Some(row) => Err(BuildError::BiasRange { row, value: biases[row] }),
+            None => Ok(()),
+        },
         _ => Ok(()),
     }
 }

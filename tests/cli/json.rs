@@ -15,6 +15,7 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
     let files = Files::with_model();
     // Enough to learn from, so that some classes are not taught.
     write_npy(files.path("many.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 600, 3)).unwrap();
+    write_npy(files.path("three.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 3, 3)).unwrap();
     let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/import");
     for name in ["gemm.onnx", "int8.tflite"] {
         std::fs::copy(networks.join(name), files.path(name)).unwrap();
@@ -34,6 +35,7 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
         "inspect bare.zhat",
         "inspect many.zhat",
         &format!("eval model.zhat {LAYER}"),
+        "eval model.zhat --weights weights.npy --bias bias.npy --queries three.npy",
         &format!(
             "eval model.zhat {LAYER} --labels labels.npy --calibration calibration.npy --estimators all --seeds 1"
         ),

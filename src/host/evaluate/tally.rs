@@ -4,6 +4,7 @@ use super::method::{Answer, Method};
 use super::quality::Reliability;
 use super::report::EstimatorReport;
 use super::truth::{Exact, FloatLayer, Rows};
+use crate::host::linear;
 
 /// Larger errors count as this: JSON has no infinity.
 const MOST_ERROR: f32 = 1e9;
@@ -231,12 +232,14 @@ fn p_of_label(answer: &Answer, asked: Option<(u32, f32)>, exact: &Exact, (label,
     }
     let named = || answer.top.iter().copied().chain(asked);
     let share = |log_z: f32| named().map(|(_, score)| f64::from(score - log_z).exp()).sum::<f64>();
-    let (claimed, true_share) = (share(answer.log_z), share(exact.log_z));
-    if let Some((_, score)) = named().find(|(class, _)| *class == label) {
-        return (f64::from(score - answer.log_z).exp() / claimed.max(1.0)) as f32;
+    let of_named: Vec<f32> = named().map(|(_, score)| score).collect();
+    // What is named alone may be more than Ẑ, which may not even be positive.
+    let log_z = answer.log_z.max(linear::log_sum_exp(&of_named));
+    if named().any(|(class, _)| class == label) {
+        return f64::from(score - log_z).exp() as f32;
     }
-    let left = (1.0 - claimed).max(0.0);
-    (left * p_exact / (1.0 - true_share).max(p_exact).max(f64::MIN_POSITIVE)) as f32
+    let left = (1.0 - share(log_z)).max(0.0);
+    (left * p_exact / (1.0 - share(exact.log_z)).max(p_exact).max(f64::MIN_POSITIVE)) as f32
 }
 
 /// Sums of the integer kernel and of float products agree to this.

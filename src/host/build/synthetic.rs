@@ -1,4 +1,4 @@
-//! Queries that are made up for classes that no query showed.
+//! Makes the queries that ask for links: those of the calibration, and synthetic ones for classes that none of them shows.
 //!
 //! A linear map from rows to the mean of the queries that they win is learned on the classes that do win, by ridge. What real queries
 //! differ by from what the map makes of their best class is added to it again, from one query or another.
@@ -7,22 +7,74 @@ use std::collections::BTreeMap;
 
 use nalgebra::DMatrix;
 
-use super::links::Tops;
+use super::links::{LOOKED_AT, Tops};
+use super::pipeline::{Linked, Quantised, QueryLabels};
+use super::{Targets, parts};
+use crate::host::measure::{self, Found};
 use crate::host::quantise::QuantisedRows;
 use crate::host::spectrum::Spectrum;
-use crate::host::{Matrix, linear};
+use crate::host::{BuildError, Matrix, linear};
+use crate::model::{Budget, Settings};
+
+/// Queries that ask for links, what each of them counts, and what a search far beyond the budget finds for them.
+pub struct LinkProbe<'a> {
+    pub queries: &'a Matrix,
+    pub weight: f32,
+    pub far: Vec<Found<LOOKED_AT>>,
+}
+
+impl<'a> LinkProbe<'a> {
+    /// Asks the calibration queries and the synthetic ones beyond the budget.
+    pub fn all(
+        linked: &Linked<'_>,
+        settings: Settings,
+        labels: Option<&QueryLabels<'a>>,
+        synthetic: Option<&'a Matrix>,
+        targets: &Targets,
+    ) -> Result<Vec<Self>, BuildError> {
+        let tunables = &targets.tunables;
+        let draft = linked.draft(settings)?;
+        let model = draft.model();
+        let cap = settings.budget.cap.saturating_mul(tunables.further).min(model.classes() as u32);
+        let further = Budget { cap, epsilon: 0.0, expand: Budget::MAX_EXPAND };
+        let came = labels.map(|labels| (labels.queries, 1.0));
+        let all = came.into_iter().chain(synthetic.map(|queries| (queries, tunables.probe_weight)));
+        all.map(|(queries, weight)| Ok(Self { queries, weight, far: measure::found(&model, queries, &further)? }))
+            .collect()
+    }
+}
+
+/// Makes queries for each class, or some, so that searching for them looks at no more than so many rows and nodes: as calibration
+/// queries are, or the rows in their place.
+pub fn for_each_class(
+    weights: &Matrix,
+    quantised: &Quantised,
+    labels: Option<&QueryLabels<'_>>,
+    targets: &Targets,
+    looked_at: f32,
+) -> Option<Matrix> {
+    let tunables = &targets.tunables;
+    let each = tunables.further as f32 * targets.work * weights.rows() as f32;
+    let most = (looked_at / each.max(1.0)).max(1.0) as usize;
+    let queries = match labels {
+        _ if tunables.probes_per_class == 0 => return None,
+        Some(labels) => {
+            let ridge = tunables.synthetic_ridge;
+            let map = Synthetic::learn(&quantised.rows, &quantised.spectrum, labels.queries, &labels.tops, ridge)?;
+            map.varied(tunables.probes_per_class, most)
+        }
+        None => parts::stand_ins(weights, most, targets.seed),
+    };
+    parts::those_that_fit(queries, weights)
+}
 
 /// With fewer classes that win nothing is learned.
 const FEW: usize = 8;
-/// λ, as a share of the mean square of the rows.
-const RIDGE: f64 = 0.05;
 /// Rows that are mapped at a time.
 const BLOCK: usize = 1024;
-/// Queries that are made up for each class, where these are not too many.
-const VARIED: usize = 2;
 
 /// The map, and what it leaves of real queries.
-pub struct MadeUp<'a> {
+struct Synthetic<'a> {
     layer: &'a QuantisedRows,
     spectrum: &'a Spectrum,
     /// A row's coordinates with a one after them times this are those of a query.
@@ -30,9 +82,15 @@ pub struct MadeUp<'a> {
     left: Matrix,
 }
 
-impl<'a> MadeUp<'a> {
+impl<'a> Synthetic<'a> {
     /// Learns the map; `tops` are the best rows of each query. `None` where too few classes win.
-    pub fn learn(layer: &'a QuantisedRows, spectrum: &'a Spectrum, queries: &Matrix, tops: &[Tops]) -> Option<Self> {
+    fn learn(
+        layer: &'a QuantisedRows,
+        spectrum: &'a Spectrum,
+        queries: &Matrix,
+        tops: &[Tops],
+        ridge: f64,
+    ) -> Option<Self> {
         let (d, coordinates) = (spectrum.len(), spectrum.project(linear::with_ones(queries).data()));
         let mut sums = BTreeMap::<usize, (Vec<f64>, usize)>::new();
         for (query, top) in coordinates.chunks_exact(d.max(1)).zip(tops) {
@@ -50,7 +108,7 @@ impl<'a> MadeUp<'a> {
         let means = sums.values().flat_map(|(sum, count)| sum.iter().map(move |x| x / *count as f64));
         let y = DMatrix::from_row_iterator(winners.len(), d, means);
         let gram = x.transpose() * &x;
-        let ridge = gram.trace() / p as f64 * RIDGE;
+        let ridge = gram.trace() / p as f64 * ridge;
         let map = (gram + DMatrix::identity(p, p) * ridge).cholesky()?.solve(&(x.transpose() * y));
         let map: Vec<f32> = (0..p * d).map(|at| map[(at / d, at % d)] as f32).collect();
         let best: Vec<usize> = tops.iter().map(|top| top.rows[0] as usize).collect();
@@ -60,15 +118,10 @@ impl<'a> MadeUp<'a> {
         Some(found)
     }
 
-    /// What the map makes of each class.
-    pub fn one_each(&self) -> Matrix {
-        self.mapped((0..self.layer.len()).collect(), |_, _| ())
-    }
-
     /// Queries that differ as real ones do, at most `most`: several for each class, or for some of them, evenly taken.
-    pub fn varied(&self, most: usize) -> Matrix {
+    fn varied(&self, per_class: usize, most: usize) -> Matrix {
         let rows = self.layer.len();
-        let times = (most / rows).clamp(1, VARIED);
+        let times = (most / rows).clamp(1, per_class);
         let some = (0..rows).step_by(rows.div_ceil(most).max(1));
         self.mapped((0..times).flat_map(|_| some.clone()).collect(), |i, query| {
             // A stride that is prime to the number of queries takes them all in turn.
