@@ -104,10 +104,10 @@ impl Vectors {
     }
 }
 
-/// Lists plans with full, shrunk and no correction by queries.
+/// Lists plans with corrections by queries and without.
 fn narrow_plans() -> Vec<Plan> {
     let plan = |(branching, leaf), correction| Plan { branching, leaf, correction, ..Plan::TAUGHT };
-    let corrections = [Correction::Full, Correction::Shrunk, Correction::None];
+    let corrections = [Correction::Full, Correction::None];
     NARROW.into_iter().flat_map(|shape| corrections.map(|correction| plan(shape, correction))).collect()
 }
 

@@ -125,7 +125,10 @@ pub fn build(
             lookup: options.lookup,
             ..Request::new(&weights, &biases)
         };
-        let mut made = make(&request, &mut |step| watch.step(step.from, step.to, &described(&step)))?;
+        let mut made = make(&request, &mut |step| {
+            let (what, done, of) = described(step);
+            watch.step(&what, done, of);
+        })?;
         limits.expect_in_time(&made, weights.rows(), weights.cols()).map_err(Refused::Failure)?;
         if let Some(input) = input {
             made.model = with_input_scale(&made.model, input)?;

@@ -75,7 +75,7 @@ impl Model {
                 labels: labels.as_deref(),
                 ..Options::default()
             };
-            let shown = &mut |from: f32, to: f32| watch.step(from, to, "asking the estimators");
+            let shown = &mut |done: usize, of: usize| watch.step("asking the estimators", done, of);
             let found = Evaluation::watched(&model, float, &queries, &options, shown).map_err(of_queries)?;
             let mut warned = warnings::of_report(&found.report);
             warned.extend(warnings::of_queries(QUERIES, &queries));
@@ -122,7 +122,7 @@ impl Model {
         let file = self.file.clone();
         let drawn = interruptible(py, progress.as_ref(), move |watch| {
             let file = eval::usable((*file).clone(), &methods).map_err(failure)?;
-            let shown = &mut |what: &str, from: f32, to: f32| watch.step(from, to, what);
+            let shown = &mut |what: &str, done: usize, of: usize| watch.step(what, done, of);
             let points = sweep(&file.model(), &queries, &methods, &tune::BUDGETS, 1, shown).map_err(of_queries)?;
             svg(|path| plots::error_against_work(path, &about(&queries), &tune::lines(&points)))
         });

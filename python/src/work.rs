@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The share of the time before a step, that up to its end, and what is done in it.
-type Step = (f32, f32, String);
+type Step = (String, usize, usize);
 
 /// Tells what is going on, and ends the work where nobody waits for it any more.
 pub struct Watch {
@@ -26,13 +26,14 @@ pub struct Watch {
 struct Cancelled;
 
 impl Watch {
-    /// Says which part of the time a step is expected to take. It does not return after Ctrl-C.
-    pub fn step(&self, from: f32, to: f32, what: &str) {
+    /// Says what is done, and how many of how many parts of it are finished; of none where that is not known. It does not
+    /// return after Ctrl-C.
+    pub fn step(&self, what: &str, done: usize, of: usize) {
         if self.is_cancelled.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Cancelled));
         }
         // Nobody listens if the work is no longer waited for.
-        let _ = self.steps.send((from, to, what.to_owned()));
+        let _ = self.steps.send((what.to_owned(), done, of));
     }
 }
 

@@ -11,12 +11,12 @@ import pytest
 from conftest import Layer, build
 
 
-def test_steps_are_shown_from_nothing_to_all(layer):
+def test_steps_are_shown_with_what_is_done(layer):
     steps = []
     build(layer.weights, layer.bias, layer.queries, progress=lambda *step: steps.append(step))
-    assert steps[0][0] == 0 and steps[-1][1] == pytest.approx(1, abs=0.01)
-    assert all(start <= end and what for start, end, what in steps)
-    assert [start for start, *_ in steps] == sorted(start for start, *_ in steps)
+    assert len({what for what, *_ in steps}) > 2
+    assert all(what and 0 <= done <= of for what, done, of in steps)
+    assert any(of > 1 for *_, of in steps)
 
 
 def test_an_error_in_the_progress_ends_the_work(layer):

@@ -43,6 +43,15 @@ pub enum BuildError {
         /// Its value.
         value: f32,
     },
+    /// Every bias is −∞: no class can occur.
+    Masked,
+    /// A bias is beyond what a model file holds, ±1 400 nats; one that is far below all others masks its class.
+    BiasRange {
+        /// Its row.
+        row: usize,
+        /// What it is.
+        value: f32,
+    },
     /// The queries have another dimension than the rows.
     QueryDimension {
         /// The rows' dimension.
@@ -56,6 +65,15 @@ pub enum BuildError {
         query: usize,
         /// Its column.
         column: usize,
+    },
+    /// Scores of a query can be beyond what a model computes with.
+    QueryTooLarge {
+        /// Which query.
+        query: usize,
+        /// Its norm.
+        norm: f32,
+        /// The largest norm that a query of this layer may have.
+        most: f32,
     },
     /// The requested work is too small for any search to be sure of scoring a class.
     Work {
@@ -83,10 +101,21 @@ impl fmt::Display for BuildError {
                 write!(f, "the weight at row {row}, column {column} is {value}")
             }
             Self::Bias { row, value } => write!(f, "the bias of row {row} is {value}"),
+            Self::Masked => f.write_str("every bias is −∞: no class can occur"),
+            Self::BiasRange { row, value } => write!(
+                f,
+                "the bias of row {row} is {value}: a model file holds biases within ±1400; subtract the same number from all \
+                 biases, which changes no probability"
+            ),
             Self::QueryDimension { rows, queries } => {
                 write!(f, "the rows have {rows} columns, but the queries have {queries}")
             }
             Self::Query { query, column } => write!(f, "query {query}, column {column} is not finite"),
+            Self::QueryTooLarge { query, norm, most } => write!(
+                f,
+                "query {query} has a norm of {norm:.3e}, and scores of this layer fit for norms up to {most:.3e}: check the scale of \
+                 the queries"
+            ),
             Self::Work { asked, least, rows } => write!(
                 f,
                 "no search keeps to {asked} of {rows} rows: {least} ({:.2} %) are the least that is sure to find a class",

@@ -1,6 +1,5 @@
-//! Linear algebra for the builder: products, second moments, powers of a symmetric matrix.
+//! Provides the little linear algebra that building needs: products, and a column more.
 
-use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
 use super::Matrix;
@@ -97,14 +96,7 @@ fn product_of_few(
     }
 }
 
-/// Computes XᵀX / rows.
-pub fn second_moment(x: &Matrix) -> DMatrix<f64> {
-    let (rows, d) = (x.rows().max(1), x.cols());
-    let sums = transposed_times(x.data(), d, x.data(), d);
-    DMatrix::from_fn(d, d, |i, j| f64::from(sums[i * d + j]) / rows as f64)
-}
-
-/// Appends a column of ones to the matrix: the bias as a coordinate.
+/// The matrix with a column of ones after it: the bias as a coordinate.
 pub fn with_ones(x: &Matrix) -> Matrix {
     with_column(x, |_| 1.0)
 }
@@ -119,20 +111,27 @@ pub fn with_column(x: &Matrix, value: impl Fn(usize) -> f32) -> Matrix {
     Matrix::new(data, x.cols() + 1).expect("whole rows")
 }
 
-/// Computes S^power for a symmetric, positive matrix. Eigenvalues below a millionth of the largest are raised to that.
-pub fn power(s: &DMatrix<f64>, power: f64) -> Vec<f32> {
-    let eigen = SymmetricEigen::new(s.clone());
-    let floor = eigen.eigenvalues.max().max(f64::MIN_POSITIVE) * 1e-6;
-    let scaled = DMatrix::from_fn(s.nrows(), s.ncols(), |i, j| {
-        eigen.eigenvectors[(i, j)] * eigen.eigenvalues[j].max(floor).powf(power)
-    });
-    let result = scaled * eigen.eigenvectors.transpose();
-    (0..s.nrows()).flat_map(|i| (0..s.ncols()).map(move |j| (i, j))).map(|at| result[at] as f32).collect()
+/// Σ a·b.
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    sum_of(a, b, |x, y| x * y)
 }
 
-/// Computes Σ a·b.
-pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+/// Σ (a − b)².
+pub fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
+    sum_of(a, b, |x, y| (x - y) * (x - y))
+}
+
+/// Adds terms up in eight sums, which a compiler turns into vectors.
+fn sum_of(a: &[f32], b: &[f32], term: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut sums = [0.0f32; 8];
+    let (a, a_rest) = a.as_chunks::<8>();
+    let (b, b_rest) = b.as_chunks::<8>();
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..8 {
+            sums[lane] += term(a[lane], b[lane]);
+        }
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(&x, &y)| term(x, y)).sum::<f32>()
 }
 
 /// Computes ln Σ exp.

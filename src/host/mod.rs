@@ -44,12 +44,13 @@ mod matrix;
 mod measure;
 mod quantise;
 pub mod report;
+mod spectrum;
 mod temperature;
 
 pub use compensation::Compensation;
 // For `zhat::internal`.
 #[doc(hidden)]
-pub use build::hierarchy::Hierarchy;
+pub use build::Hierarchy;
 #[doc(hidden)]
 pub use doc_example::{doc_example, doc_file};
 #[cfg(feature = "keywords")]

@@ -256,7 +256,22 @@ pub(super) fn check(weights: &Matrix, biases: &[f32]) -> Result<(), BuildError> 
     if let Some(row) = biases.iter().position(|b| b.is_nan() || *b == f32::INFINITY) {
         return Err(BuildError::Bias { row, value: biases[row] });
     }
-    Ok(())
+    check_range(biases)
+}
+
+/// Refuses biases that the file would have to clamp, or to take for masks although they are not far below the others.
+fn check_range(biases: &[f32]) -> Result<(), BuildError> {
+    let (row, &value) = biases.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).ok_or(BuildError::Empty)?;
+    match value {
+        f32::NEG_INFINITY => Err(BuildError::Masked),
+        _ if value > -MASK => Err(BuildError::BiasRange { row, value }),
+        // What is far below the others masks its class.
+        _ if value < 0.5 * MASK => match biases.iter().position(|bias| bias.is_finite() && is_masked(*bias)) {
+            Some(row) => Err(BuildError::BiasRange { row, value: biases[row] }),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 /// The largest magnitude.

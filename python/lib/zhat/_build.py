@@ -68,8 +68,8 @@ def build(
     of `work`, `deadline` with `clock` ("1ms" at "64MHz") in the place of `cap`, `flash` the most bytes of the file ("512K").
     `bits` is 8, or 4 for a file of half the size. All others are those of the command: `zhat build --help`.
 
-    `progress` shows a line on a terminal and in a notebook; False shows none, and a function is called with the share of the
-    time before each step, that up to its end, and what is done. Ctrl-C ends the build.
+    `progress` shows a line on a terminal and in a notebook; False shows none, and a function is called with each
+    step: what is done, and how many of how many parts of it are finished (0 of 0 where that is not known). Ctrl-C ends the build.
 
     Raises ValueError for arrays that make no model. What should be known of the model comes as a `zhat.ModelWarning`.
     """

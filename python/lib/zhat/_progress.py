@@ -6,11 +6,11 @@ import sys
 import time
 from typing import Any, Callable, Optional, Union
 
-Progress = Union[None, bool, Callable[[float, float, str], Any]]
+Progress = Union[None, bool, Callable[[str, int, int], Any]]
 
 
-def shown(progress: Progress) -> Optional[Callable[[float, float, str], Any]]:
-    """Returns what to call with each step: the share of the time before it, that up to its end, and what is done."""
+def shown(progress: Progress) -> Optional[Callable[[str, int, int], Any]]:
+    """Returns what to call with each step: what is done, and how many of how many parts are finished (0 of 0: not known)."""
     if callable(progress):
         return progress
     if progress is False:
@@ -22,7 +22,7 @@ def shown(progress: Progress) -> Optional[Callable[[float, float, str], Any]]:
     return None
 
 
-def finish(progress: Optional[Callable[[float, float, str], Any]]) -> None:
+def finish(progress: Optional[Callable[[str, int, int], Any]]) -> None:
     """Removes the line."""
     if isinstance(progress, (_OnTerminal, _InNotebook)):
         progress.finish()
@@ -34,8 +34,8 @@ def _is_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def _text(share: float, what: str, began: float) -> str:
-    filled = int(24 * share)
+def _text(what: str, done: int, of: int, began: float) -> str:
+    filled = 24 * done // of if of else 0
     return f"{what:38} [{'=' * filled}{' ' * (24 - filled)}] {time.monotonic() - began:.0f} s"
 
 
@@ -43,8 +43,8 @@ class _OnTerminal:
     def __init__(self) -> None:
         self.began = time.monotonic()
 
-    def __call__(self, share: float, _until: float, what: str) -> None:
-        sys.stderr.write("\r\x1b[K" + _text(share, what, self.began))
+    def __call__(self, what: str, done: int, of: int) -> None:
+        sys.stderr.write("\r\x1b[K" + _text(what, done, of, self.began))
         sys.stderr.flush()
 
     def finish(self) -> None:
@@ -57,8 +57,8 @@ class _InNotebook:
         self.began = time.monotonic()
         self.display: Any = None
 
-    def __call__(self, share: float, _until: float, what: str) -> None:
-        self.show(_text(share, what, self.began))
+    def __call__(self, what: str, done: int, of: int) -> None:
+        self.show(_text(what, done, of, self.began))
 
     def finish(self) -> None:
         self.show(f"{time.monotonic() - self.began:.1f} s")

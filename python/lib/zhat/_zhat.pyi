@@ -6,7 +6,7 @@ import numpy as np
 
 __version__: str
 
-_Progress = Optional[Callable[[float, float, str], Any]]
+_Progress = Optional[Callable[[str, int, int], Any]]
 
 class Model:
     classes: int

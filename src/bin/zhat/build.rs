@@ -682,7 +682,6 @@ fn index(index: &Result<Chosen, NoIndex>) -> String {
     };
     let correction = match plan.correction {
         Correction::None => "no corrections",
-        Correction::Shrunk => "corrections as far as they hold for classes left out",
         Correction::Full => "corrections",
     };
     let links = if plan.joint_links { "links" } else { "no links" };

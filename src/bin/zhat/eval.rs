@@ -163,8 +163,8 @@ pub fn shown(
     options: &Options<'_>,
 ) -> Result<Evaluation, EvaluateError> {
     let progress = Progress::new();
-    let found = Evaluation::watched(model, layer, queries, options, &mut |from, to| {
-        progress.part("evaluating", "asking the estimators", from.into(), to.into());
+    let found = Evaluation::watched(model, layer, queries, options, &mut |done, of| {
+        progress.count("evaluating", done, of);
     });
     progress.finish();
     found

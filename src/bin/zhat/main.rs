@@ -7,7 +7,6 @@ pub(crate) mod args;
 pub(crate) mod build;
 #[cfg(feature = "import")]
 mod check;
-mod clock;
 mod completions;
 mod demo;
 mod demo_keywords;

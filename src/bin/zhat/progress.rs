@@ -1,99 +1,114 @@
-//! Progress of long work: a bar on a terminal, lines of a log elsewhere.
+//! Shows the progress of long work: a stage and a bar over a known count on a terminal, lines of a log elsewhere.
 
-use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use zhat::host::build::Task;
+use indicatif::{ProgressBar, ProgressStyle};
+use zhat::host::build::Stage;
 use zhat::host::input::{WriteError, write_atomically};
-use zhat::host::make::{Doing, Step};
+use zhat::host::make::Step;
 
-use super::clock::{Clock, rough};
 use super::output::percent;
 
-/// Places of the bar.
-const PLACES: f64 = 1000.0;
-
-/// A bar with what is going on and the time left; where standard error is no terminal, lines with the same.
+/// A bar with the stage that is on; where standard error is no terminal, lines with the same.
 pub struct Progress {
     bar: ProgressBar,
     /// In the place of the bar.
     log: Option<Arc<Mutex<Log>>>,
-    /// When it began, and what is known of the time left.
-    began: Instant,
-    clock: Arc<Mutex<Clock>>,
-    /// What the clock runs for.
-    whole: Mutex<String>,
 }
 
 impl Progress {
     /// Starts a bar on standard error, or a log if that is no terminal.
     pub fn new() -> Self {
-        let (began, clock) = (Instant::now(), Arc::new(Mutex::new(Clock::default())));
-        let (bar, log) = if std::io::stderr().is_terminal() {
-            (bar(began, &clock), None)
-        } else {
-            (ProgressBar::hidden(), Some(log(began, &clock)))
-        };
-        Self { bar, log, began, clock, whole: Mutex::default() }
-    }
-
-    /// Says what is going on without knowing how long it takes.
-    pub fn message(&self, message: &str) {
-        self.bar.set_message(message.to_owned());
-        self.log(|log, _| message.clone_into(&mut log.stage));
-    }
-
-    /// Does something with the log, if there is one, and the seconds since the start.
-    fn log(&self, act: impl FnOnce(&mut Log, f64)) {
-        if let Some(Ok(mut log)) = self.log.as_ref().map(|log| log.lock()) {
-            act(&mut log, self.began.elapsed().as_secs_f64());
+        if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::new(0);
+            let style = ProgressStyle::with_template("{spinner} {msg:48} [{bar:24}] {elapsed_precise}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            return Self { bar, log: None };
         }
+        Self { bar: ProgressBar::hidden(), log: Some(log(Instant::now())) }
+    }
+
+    /// Begins a stage of unknown length.
+    pub fn message(&self, stage: &str) {
+        self.show(stage.to_owned(), 0, 0);
     }
 
     /// Shows a step of building.
     pub fn step(&self, step: Step) {
-        self.part("building", &described(&step), step.from.into(), step.to.into());
+        let (stage, done, of) = described(step);
+        self.show(stage, done, of);
     }
 
-    /// Says what is going on and how much of it is done.
-    pub fn count(&self, what: &str, done: usize, of: usize) {
-        let share = |done: usize| done as f64 / of.max(1) as f64;
-        self.part(what, what, share(done), share(done + 1).min(1.0));
+    /// Shows how much of a stage is done.
+    pub fn count(&self, stage: &str, done: usize, of: usize) {
+        self.show(stage.to_owned(), done, of);
     }
 
-    /// Says which part of a whole is going on, and from which share of the time to which it is expected to take.
-    pub fn part(&self, whole: &str, message: &str, from: f64, to: f64) {
-        let now = self.began.elapsed().as_secs_f64();
+    /// Shows which part of a stage is on, and how much of it is done.
+    pub fn part(&self, stage: &str, part: &str, done: usize, of: usize) {
+        self.show(format!("{stage}: {part}"), done, of);
+    }
+
+    fn show(&self, stage: String, done: usize, of: usize) {
+        self.bar.set_length(of as u64);
+        self.bar.set_position(done as u64);
         // A lock fails only if its holder panicked: then there is nothing to show.
-        let (Ok(mut clock), Ok(mut current)) = (self.clock.lock(), self.whole.lock()) else { return };
-        if *current != whole {
-            whole.clone_into(&mut current);
-            clock.begin(from, now);
+        if let Some(Ok(mut log)) = self.log.as_ref().map(|log| log.lock()) {
+            log.stage.clone_from(&stage);
+            log.count = (of > 0).then_some((done, of));
         }
-        clock.enter(from, to, now);
-        drop(clock);
-        self.bar.set_message(message.to_owned());
-        self.bar.set_position((PLACES * from) as u64);
-        self.log(|log, _| log.stage = if whole == message { whole.into() } else { format!("{whole}: {message}") });
+        self.bar.set_message(stage);
     }
 
     /// Removes the bar, or ends the log.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
-        self.log(|log, _| log.stage.clear());
+        self.message("");
+    }
+}
+
+/// Names a step of building, and tells how many of how many parts are done; of none where that is not known.
+pub fn described(step: Step) -> (String, usize, usize) {
+    let of_build = |whole: &str, stage: Stage| match stage {
+        Stage::Try(at, of) => (format!("{whole}: try {at} of {of}"), at - 1, of),
+        stage => (format!("{whole}: {}", named(stage)), 0, 0),
+    };
+    match step {
+        Step::Temperature => ("fitting the temperature".into(), 0, 0),
+        Step::Build(stage) => of_build("building", stage),
+        Step::Smaller(plan, stage) => {
+            let linked = percent(plan.linked);
+            of_build(&format!("leaf {}, {} links at {linked} of the rows", plan.leaf, plan.links), stage)
+        }
+        Step::Work { work, at, of, stage } => {
+            (format!("work {:.1} %, try {at} of {of}: {}", work * 100.0, named(stage)), at - 1, of)
+        }
+        _ => ("measuring".into(), 0, 0),
+    }
+}
+
+fn named(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Quantise => "quantising",
+        Stage::Cluster => "growing trees",
+        Stage::Teach => "learning from the queries",
+        Stage::Try(..) => "trying settings",
+        Stage::Prove => "measuring intervals",
+        _ => "the index",
     }
 }
 
 /// What was said of the work on a standard error that is no terminal. Times are seconds since the start.
 #[derive(Debug, Default)]
 struct Log {
-    /// What is going on; empty when nothing is.
+    /// What is going on, and how much of how many is done; empty when nothing is.
     stage: String,
+    count: Option<(usize, usize)>,
     /// What the last line said that was going on, and when.
     shown: String,
     last: f64,
@@ -108,7 +123,7 @@ impl Log {
     const SILENCE: f64 = 30.0;
 
     /// Returns the next line, if it is time for one: for a new stage, or because there was none for long.
-    fn line(&mut self, now: f64, left: Option<f64>) -> Option<String> {
+    fn line(&mut self, now: f64) -> Option<String> {
         let wait = match () {
             () if self.stage == self.shown => Self::SILENCE,
             () if self.shown.is_empty() => Self::SHORT,
@@ -121,66 +136,26 @@ impl Log {
         self.stage.clone_into(&mut self.shown);
         let seconds = now as u64;
         let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-        let left = left.map_or(String::new(), |left| format!(", about {} left", rough(left)));
-        Some(format!("zhat: {time} {}{left}", self.stage))
+        let done = self.count.map_or(String::new(), |(done, of)| format!(" ({} %)", 100 * done / of));
+        Some(format!("zhat: {time} {}{done}", self.stage))
     }
 }
 
-/// A log and a thread that prints its lines, until nobody has the log any more.
-fn log(began: Instant, clock: &Arc<Mutex<Clock>>) -> Arc<Mutex<Log>> {
+/// Starts a log and a thread that prints its lines, until nobody has the log any more.
+fn log(began: Instant) -> Arc<Mutex<Log>> {
     let log = Arc::new(Mutex::new(Log::default()));
-    let (weak, clock) = (Arc::downgrade(&log), Arc::clone(clock));
+    let weak = Arc::downgrade(&log);
     thread::spawn(move || {
         loop {
             thread::sleep(Duration::from_secs(1));
             let Some(log) = weak.upgrade() else { return };
-            let now = began.elapsed().as_secs_f64();
-            let left = clock.lock().ok().and_then(|clock| clock.left(now));
             // A lock fails only if its holder panicked: then there is nothing to show.
-            if let Some(line) = log.lock().ok().and_then(|mut log| log.line(now, left)) {
+            if let Some(line) = log.lock().ok().and_then(|mut log| log.line(began.elapsed().as_secs_f64())) {
                 eprintln!("{line}");
             }
         }
     });
     log
-}
-
-fn bar(began: Instant, clock: &Arc<Mutex<Clock>>) -> ProgressBar {
-    let clock = Arc::clone(clock);
-    let left = move |_: &ProgressState, text: &mut dyn Write| {
-        let left = clock.lock().ok().and_then(|clock| clock.left(began.elapsed().as_secs_f64()));
-        let _ = left.map_or(Ok(()), |left| write!(text, ", about {} left", rough(left)));
-    };
-    let style = ProgressStyle::with_template("{spinner} {msg:38} [{bar:24}] {elapsed_precise}{left}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(PLACES as u64);
-    bar.set_style(style.with_key("left", left).progress_chars("=> "));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
-}
-
-/// Returns what is done in a step of building.
-pub fn described(step: &Step) -> String {
-    match step.doing {
-        Doing::Temperature => "fitting the temperature".into(),
-        Doing::Build(task) => named(task),
-        Doing::Smaller(plan, task) => {
-            let linked = percent(plan.linked);
-            format!("leaf {}, {} links at {linked} of the rows: {}", plan.leaf, plan.links, named(task))
-        }
-        Doing::Work(work, task) => format!("work {:.1} %: {}", work * 100.0, named(task)),
-        _ => "measuring".into(),
-    }
-}
-
-fn named(task: Task) -> String {
-    match task {
-        Task::Quantise => "quantising".into(),
-        Task::Teach => "learning from the queries".into(),
-        Task::Try(at, of) => format!("trying settings {at} of {of}"),
-        Task::Prove => "measuring intervals".into(),
-        _ => "building the index".into(),
-    }
 }
 
 /// Held while a file is being put in its place: an interrupt waits for it.
@@ -211,7 +186,7 @@ mod tests {
     fn lines(log: &mut Log, seconds: std::ops::Range<u32>, stage: impl Fn(u32) -> String) -> Vec<(u32, String)> {
         let line = |second: u32| {
             log.stage = stage(second);
-            Some((second, log.line(second.into(), None)?))
+            Some((second, log.line(second.into())?))
         };
         seconds.filter_map(line).collect()
     }
@@ -242,32 +217,35 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_the_time_and_what_is_left() {
-        let mut log = Log { stage: "building: measuring".into(), ..Log::default() };
-        assert_eq!(
-            log.line(3_725.9, Some(42.0)).as_deref(),
-            Some("zhat: 01:02:05 building: measuring, about 45 s left")
-        );
+    fn a_line_says_the_time_and_what_is_done() {
+        let mut log = Log { stage: "building: try 3 of 5".into(), count: Some((2, 5)), ..Log::default() };
+        assert_eq!(log.line(3_725.9).as_deref(), Some("zhat: 01:02:05 building: try 3 of 5 (40 %)"));
         // Nothing more once it has ended.
         log.stage.clear();
-        assert_eq!(log.line(9_999.0, None), None);
+        assert_eq!(log.line(9_999.0), None);
     }
 
     /// The calls that commands make; the bar is hidden where tests run.
     #[test]
     fn what_commands_say_is_what_the_log_shows() {
         let progress = Progress::new();
-        let stage = || progress.log.as_ref().map(|log| log.lock().expect("no panic").stage.clone());
-        if stage().is_none() {
+        let shown =
+            || progress.log.as_ref().map(|log| log.lock().map(|log| (log.stage.clone(), log.count)).expect("no panic"));
+        if shown().is_none() {
             return; // On a terminal.
         }
+        let is_shown = |stage: &str, count| assert_eq!(shown(), Some((stage.to_owned(), count)));
         progress.message("reading");
-        assert_eq!(stage().as_deref(), Some("reading"));
-        progress.part("building", "measuring intervals", 0.2, 0.4);
-        assert_eq!(stage().as_deref(), Some("building: measuring intervals"));
+        is_shown("reading", None);
+        progress.step(Step::Build(Stage::Try(2, 5)));
+        is_shown("building: try 2 of 5", Some((1, 5)));
+        progress.step(Step::Build(Stage::Prove));
+        is_shown("building: measuring intervals", None);
+        progress.step(Step::Work { work: 0.04, at: 3, of: 5, stage: Stage::Finish });
+        is_shown("work 4.0 %, try 3 of 5: the index", Some((2, 5)));
         progress.count("comparing", 3, 10);
-        assert_eq!(stage().as_deref(), Some("comparing"));
+        is_shown("comparing", Some((3, 10)));
         progress.finish();
-        assert_eq!(stage().as_deref(), Some(""));
+        is_shown("", None);
     }
 }

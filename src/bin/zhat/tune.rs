@@ -99,8 +99,8 @@ pub fn shown(
     seeds: usize,
 ) -> Outcome<Vec<Point>> {
     let progress = Progress::new();
-    let points = sweep(model, queries, methods, shares, seeds, &mut |what, from, to| {
-        progress.part("tuning", what, from.into(), to.into());
+    let points = sweep(model, queries, methods, shares, seeds, &mut |what, done, of| {
+        progress.part("tuning", what, done, of);
     })?;
     progress.finish();
     Ok(points)

@@ -27,11 +27,23 @@ impl Likeness {
     /// From the queries of the calibration; the squares of the weights add up to no more than `most`, as those of all rows.
     pub fn new(queries: &Matrix, most: u32, bits: Bits) -> Self {
         let dim = queries.cols();
-        let moment = linear::transposed_times(queries.data(), dim, queries.data(), dim);
-        let moment: DMatrix<f64> = DMatrix::from_vec(dim, dim, moment).cast();
-        let mean = DVector::from_iterator(dim, (0..dim).map(|j| queries.iter().map(|query| f64::from(query[j])).sum()));
-        let ridge = RIDGE * moment.trace() / dim as f64;
-        let solved = (moment + DMatrix::identity(dim, dim) * ridge).cholesky().map(|gram| gram.solve(&mean));
+        let ridge = RIDGE * queries.data().iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / dim as f64;
+        let held = |gram: Vec<f32>, n: usize| DMatrix::from_vec(n, n, gram).cast() + DMatrix::identity(n, n) * ridge;
+        let solved = if queries.rows() < dim {
+            // (XᵀX + λ)⁻¹·Xᵀ1 = Xᵀ·(XXᵀ + λ)⁻¹·1: the smaller of both matrices.
+            let n = queries.rows();
+            let gram = linear::times_transposed(queries.data(), queries.data(), dim);
+            let weights = held(gram, n).cholesky().map(|gram| gram.solve(&DVector::repeat(n, 1.0)));
+            weights.map(|weights| {
+                let column = |j: usize| queries.iter().zip(&weights).map(|(query, w)| w * f64::from(query[j])).sum();
+                DVector::from_iterator(dim, (0..dim).map(column))
+            })
+        } else {
+            let gram = linear::transposed_times(queries.data(), dim, queries.data(), dim);
+            let sum = |j: usize| queries.iter().map(|query| f64::from(query[j])).sum();
+            let sum = DVector::from_iterator(dim, (0..dim).map(sum));
+            held(gram, dim).cholesky().map(|gram| gram.solve(&sum))
+        };
         // Queries that are all zero, or not all numbers, are like nothing.
         let w = solved.filter(|w| w.iter().all(|x| x.is_finite())).unwrap_or_else(|| DVector::zeros(dim));
         match bits {

@@ -104,7 +104,9 @@ impl Proved {
         familiar
             .map(|(answer, (query, log_z))| {
                 let prediction = answer.prediction(is_exact);
-                let classes = prediction.top.iter().enumerate().filter(|(place, _)| (*place == 0) == first);
+                // A masked class has no p to be off.
+                let named = prediction.top.iter().filter(|ranked| ranked.p > 0.0).enumerate();
+                let classes = named.filter(|(place, _)| (*place == 0) == first);
                 let error = |ranked: &Ranked| {
                     let truth = layer.score(ranked.class as usize, query) - log_z;
                     let estimate = ranked.score.to_nats() - prediction.log_z();

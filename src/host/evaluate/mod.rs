@@ -21,7 +21,6 @@
 //! # Ok(()) }
 //! ```
 
-mod effort;
 mod figures;
 mod method;
 mod quality;
@@ -38,7 +37,6 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 pub use super::measure::{exact_predictions, predictions};
-pub(super) use effort::Effort;
 pub use figures::{LabelFigures, Surest, TopAnswers};
 pub use method::{Answer, Memory, Method, TOP, ask};
 pub use quality::Reliability;
@@ -186,8 +184,7 @@ impl Evaluation {
         Self::watched(model, layer, queries, options, &mut |_, _| {})
     }
 
-    /// Runs the evaluation as [`run`](Self::run), and reports progress: before each block of queries it calls
-    /// `progress` with the share of the time at which the block starts and ends.
+    /// Does the same, and tells `progress` after how many of the queries it stands, and of how many.
     ///
     /// ```
     /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -195,9 +192,9 @@ impl Evaluation {
     /// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
     /// # let queries = layer.queries(zhat::host::Kind::LanguageModel, 10, 2);
     /// let options = Options { methods: vec![Method::Exact], timed: false, ..Options::default() };
-    /// let mut last = 0.0;
-    /// Evaluation::watched(&file.model(), None, &queries, &options, &mut |_, to| last = to)?;
-    /// assert!(last > 0.9);
+    /// let mut last = (0, 0);
+    /// Evaluation::watched(&file.model(), None, &queries, &options, &mut |done, of| last = (done, of))?;
+    /// assert_eq!(last, (10, 10));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -208,12 +205,10 @@ impl Evaluation {
         layer: Option<FloatLayer<'_>>,
         queries: &Matrix,
         options: &Options<'_>,
-        progress: &mut dyn FnMut(f32, f32),
+        progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Self, EvaluateError> {
         check(model, layer, queries, options)?;
         let budget = options.budget.unwrap_or_else(|| stored_budget(model));
-        let effort = Effort::new(model, layer.is_some(), queries.rows(), options, &budget);
-        progress(0.0, effort.calibration);
         let seen = options.calibration.map(|calibration| best_classes(model, calibration)).transpose()?;
         let labelled = options.labels.is_some();
         let seeds = |method: Method| if method.is_random() { options.seeds.max(1) } else { 1 };
@@ -224,8 +219,7 @@ impl Evaluation {
         let mut layers = Layers::default();
         for (index, block) in queries.data().chunks(BLOCK * queries.cols()).enumerate() {
             let first = index * BLOCK;
-            let (from, to) = effort.block(first, first + block.len() / queries.cols(), queries.rows());
-            progress(from, to);
+            progress(first, queries.rows());
             let values = quantised(model, block).map_err(|(i, error)| EvaluateError::Query(first + i, error))?;
             let exacts = exact(&QuantisedLayer(model), &values, queries.cols(), TOP);
             let floats = layer.map(|layer| exact(&layer, block, queries.cols(), 1));
@@ -252,7 +246,7 @@ impl Evaluation {
                 }
             }
         }
-        progress(1.0 - effort.times, 1.0);
+        progress(queries.rows(), queries.rows());
         let times = if options.timed { times(model, queries, &options.methods, &budget) } else { Vec::new() };
         let micros = |at: usize| times.get(at).map_or(0.0, |time: &Duration| time.as_secs_f32() * 1e6);
         let estimators = tallies

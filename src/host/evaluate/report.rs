@@ -151,8 +151,7 @@ pub struct Data {
 pub struct Quality {
     /// The share of queries whose best class is the label.
     pub accuracy: f32,
-    /// The mean of −ln p of the label. It means nothing for probabilities that do not sum to one (self-normalised
-    /// ones).
+    /// Mean −ln p of the label, of probabilities that add up to one: see [`EstimatorReport::log_loss`].
     pub log_loss: f32,
     /// The expected calibration error: |confidence − accuracy| over 15 bins of the best class's p.
     pub ece: f32,
@@ -244,7 +243,8 @@ pub struct EstimatorReport {
     /// With labels: the share of queries whose best class is the label. Methods that name no class get the exact best
     /// one.
     pub accuracy: Option<f32>,
-    /// With labels: the mean of −ln p of the label.
+    /// With labels: mean −ln p of the label, of probabilities that add up to one. A class that is named has exp(score)/Ẑ; all others
+    /// share what that leaves of one in proportion to their own exp(score), so that an Ẑ that is off costs in both directions.
     pub log_loss: Option<f32>,
     /// With labels: the expected calibration error of the best class's p.
     pub ece: Option<f32>,

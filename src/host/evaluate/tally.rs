@@ -5,6 +5,7 @@ use super::method::{Answer, Method};
 use super::quality::Reliability;
 use super::report::EstimatorReport;
 use super::truth::{Exact, FloatLayer, Rows};
+use crate::host::linear;
 
 /// The limit on errors: JSON has no infinity.
 const MOST_ERROR: f32 = 1e9;
@@ -180,7 +181,8 @@ impl Tally {
         }
         if let (Some((label, label_score)), Some(reliability)) = (label, &mut self.reliability) {
             let hit = found.is_some_and(|(class, _)| class as usize == *label);
-            reliability.add(p, hit, (label_score - answer.log_z).exp());
+            let asked = found.filter(|_| answer.top.is_empty());
+            reliability.add(p, hit, p_of_label(answer, asked, exact, (*label as u32, *label_score)));
         }
     }
 
@@ -226,6 +228,32 @@ impl Tally {
     }
 }
 
+/// Returns p of the label in the distribution that an answer stands for, which adds up to one whatever its Ẑ.
+///
+/// A class that the answer names has exp(score)/Ẑ, as the device says. All others share what that leaves of one in proportion to
+/// their own exp(score), for which each is scored here. An Ẑ that is too small takes from them, one that is too large from those that
+/// are named: no error of Ẑ makes labels more probable in the mean. `asked` is the class that a method is asked for which names none.
+fn p_of_label(answer: &Answer, asked: Option<(u32, f32)>, exact: &Exact, (label, score): (u32, f32)) -> f32 {
+    let p_exact = f64::from(score - exact.log_z).exp();
+    // Rounding alone: what is left of one would be nothing else.
+    if (answer.log_z - exact.log_z).abs() < ROUNDING {
+        return p_exact as f32;
+    }
+    let named = || answer.top.iter().copied().chain(asked);
+    let share = |log_z: f32| named().map(|(_, score)| f64::from(score - log_z).exp()).sum::<f64>();
+    let of_named: Vec<f32> = named().map(|(_, score)| score).collect();
+    // What is named alone may be more than Ẑ, which may not even be positive.
+    let log_z = answer.log_z.max(linear::log_sum_exp(&of_named));
+    if named().any(|(class, _)| class == label) {
+        return f64::from(score - log_z).exp() as f32;
+    }
+    let left = (1.0 - share(log_z)).max(0.0);
+    (left * p_exact / (1.0 - share(exact.log_z)).max(p_exact).max(f64::MIN_POSITIVE)) as f32
+}
+
+/// Sums of the integer kernel and of float products agree to this.
+const ROUNDING: f32 = 2e-5;
+
 /// Returns true if a probability is in an interval, with a tolerance for exact answers: their interval has no width,
 /// and the rounding of a float product is no miss.
 pub(crate) fn holds((low, high): (f32, f32), p: f32) -> bool {
@@ -267,6 +295,45 @@ mod tests {
         // A method that estimates Z only does not have to name a class.
         assert_eq!(report(Method::Uniform).recall_at_1, None);
         assert_eq!(report(Method::Uniform).accuracy, Some(1.0));
+    }
+
+    /// Four classes, labels as often as the layer says: the loss of each Ẑ, for an answer that names so many.
+    fn loss(ln_factor: f32, named: usize) -> f32 {
+        let scores = [2.0f32, 1.0, 0.0, -1.0];
+        let log_z = scores.iter().map(|score| score.exp()).sum::<f32>().ln();
+        let top: Vec<(u32, f32)> = (0..4).map(|class| (class, scores[class as usize])).collect();
+        let exact = Exact { log_z, top: top.clone(), spread: 1.0 };
+        let answer = Answer {
+            log_z: log_z + ln_factor,
+            top: top.iter().take(named).copied().collect(),
+            intervals: heapless::Vec::new(),
+            familiar: None,
+            sampled: None,
+            work: 1,
+        };
+        let asked = answer.top.is_empty().then_some((0, 2.0));
+        let p = |class: u32| f64::from(p_of_label(&answer, asked, &exact, (class, scores[class as usize])));
+        let all: f64 = (0..4).map(p).sum();
+        assert!(all < 1.0 + 1e-5, "{all}");
+        assert!(named == 4 || ln_factor < 0.0 || all > 1.0 - 1e-5, "{all} with {named} of ln {ln_factor}");
+        let loss = |class: u32| -f64::from((scores[class as usize] - log_z).exp()) * p(class).max(1e-38).ln();
+        (0..4).map(loss).sum::<f64>() as f32
+    }
+
+    #[test]
+    fn no_estimate_of_z_has_a_smaller_loss_than_z() {
+        for named in 0..=4 {
+            let least = loss(0.0, named);
+            assert!((least - 0.9475).abs() < 1e-3, "{least}");
+            let mut last = least;
+            for step in 1..30 {
+                // Far too large, and far too small: ln Z is 2.44, so that this takes in Ẑ = 1.
+                let (large, small) = (loss(0.1 * step as f32, named), loss(-0.1 * step as f32, named));
+                assert!(large >= last - 1e-6 && small >= least - 1e-6, "{named} {step}: {large} {small} {least}");
+                last = large;
+            }
+        }
+        assert!(loss(-2.44, 0) > 2.0 * loss(0.0, 0), "Z = 1 is no good answer");
     }
 
     #[test]

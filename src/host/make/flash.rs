@@ -3,7 +3,7 @@
 //! Bounds on the nodes come first: answers are the same without them, only what is certain can't be told. Then links at fewer
 //! rows and larger leaves, the largest file that is expected to fit first.
 
-use super::{Course, Doing, MakeError, Maker, Step, add_lookup};
+use super::{MakeError, Maker, Step, add_lookup};
 use crate::host::BuildError;
 use crate::host::build::{Built, Plan, Targets};
 use crate::kernels;
@@ -47,7 +47,6 @@ impl Maker<'_> {
         built: Built,
         targets: &Targets,
         limit: usize,
-        course: &mut Course,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
         if self.size(&built)? <= limit {
@@ -83,9 +82,7 @@ impl Maker<'_> {
                 continue;
             }
             let targets = Targets { plans: vec![step], linked: Some(step.linked), ..targets.clone() };
-            course.one_more();
-            let built =
-                self.build(&targets, &mut |stage| progress(course.stage(stage, |task| Doing::Smaller(step, task))))?;
+            let built = self.build(&targets, &mut |stage| progress(Step::Smaller(step, stage)))?;
             let built = without_bounds(built)?;
             let size = self.size(&built)?;
             if size <= limit {

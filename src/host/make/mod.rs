@@ -1,7 +1,6 @@
 //! From what a user has and wants to a finished model file: splits the queries, fits the temperature, meets a limit on
 //! the error or on the size, adds names, and measures the result on queries that nothing was tuned on.
 
-mod course;
 mod error;
 mod flash;
 mod parts;
@@ -10,10 +9,9 @@ mod request;
 pub use error::MakeError;
 pub use request::{Knobs, Request};
 
-use course::Course;
 use parts::Parts;
 
-use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build, indices};
+use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, build, indices};
 use crate::host::evaluate::{EvaluateError, Evaluation, FloatLayer, Method, Options, Report};
 use crate::host::label::{
     KnownFigures, MapFigures, Mapped, SetFigures, SetsError, fit_map, set_figures, shifted, with_known, with_sets,
@@ -27,51 +25,40 @@ const STEPS: usize = 15;
 /// With fewer labelled queries none are put aside for sets of classes.
 const LEAST_LABELS: usize = 80;
 
-/// What is being done, for whoever shows it, and which part of the whole time it is expected to take. What turns out to be
-/// needed on the way moves the shares.
+/// A step of making a model, for progress display.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
 ///
-/// use zhat::host::make::{Doing, Request, make};
+/// use zhat::host::make::{Request, Step, make};
 ///
-/// let request = Request::new(&layer.weights, &layer.biases);
+/// let request = Request { max_error: Some(0.05), ..Request::new(&layer.weights, &layer.biases) };
 /// let mut reported = false;
-/// make(&request, &mut |step| reported |= step.doing == Doing::Report)?;
+/// make(&request, &mut |step| reported |= step == Step::Report)?;
 /// assert!(reported);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// What is done.
-    pub doing: Doing,
-    /// The share of the time before it.
-    pub from: f32,
-    /// The share of the time up to its end.
-    pub to: f32,
-}
-
-/// What is done in a step.
-///
-/// ```
-/// use zhat::host::build::Task;
-/// use zhat::host::make::Doing;
-///
-/// let is_fitting = |doing| matches!(doing, Doing::Smaller(..));
-/// assert!(!is_fitting(Doing::Build(Task::Finish)));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Doing {
-    /// Fitting the temperature.
+pub enum Step {
+    /// Fits the temperature.
     Temperature,
-    /// Building for the targets.
-    Build(Task),
-    /// Building with fewer links or larger leaves, to fit the flash.
-    Smaller(Plan, Task),
-    /// Building for this work, to meet the limit on the error.
-    Work(f32, Task),
-    /// Measuring on the queries put aside.
+    /// Builds for the targets.
+    Build(Stage),
+    /// Builds with fewer links or larger leaves, to fit the flash.
+    Smaller(Plan, Stage),
+    /// Builds for this work, to meet the limit on the error: which try of a bisection.
+    Work {
+        /// The work that is tried.
+        work: f32,
+        /// Which try it is.
+        at: usize,
+        /// Of how many at most.
+        of: usize,
+        /// The stage of its build.
+        stage: Stage,
+    },
+    /// Measures the result on the queries put aside.
     Report,
 }
 
@@ -128,12 +115,11 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
     check(request)?;
     let parts = Parts::of(request);
     let (tuned, held) = (parts.tune.as_ref().or(request.queries), parts.held.as_ref().or(request.report));
-    let mut course = Course::new(request, tuned.map(Matrix::rows), held.map(Matrix::rows));
     let mut temperature = 1.0;
     let mut map = None;
     let mut changed = None;
     if let (true, Some(fit)) = (request.fit_temperature || request.fit_map, parts.fit()) {
-        progress(course.temperature());
+        progress(Step::Temperature);
         if request.fit_map {
             let Mapped { weights, biases, figures } = fit_map(request.weights, request.biases, fit);
             temperature = figures.temperature;
@@ -154,8 +140,8 @@ pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Mad
         None => (request.weights, request.biases),
     };
     let maker = Maker { request, weights, biases, queries: tuned };
-    let Built { mut model, index, .. } = maker.built(&mut course, progress)?;
-    progress(course.report());
+    let Built { mut model, index, .. } = maker.built(progress)?;
+    progress(Step::Report);
     let mut report = match held {
         Some(held) => {
             let layer = FloatLayer { weights, biases, temperature: 1.0 };
@@ -233,7 +219,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn built(&self, course: &mut Course, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
+    fn built(&self, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
         let Request { targets, knobs, max_error, flash, .. } = self.request;
         if let Some(limit) = *flash {
             let rows = self.fixed_bytes();
@@ -243,13 +229,13 @@ impl Maker<'_> {
         }
         let plans = knobs.apply(targets.plans(self.queries.is_some(), self.request.weights.rows()));
         let targets = Targets { plans, ..targets.clone() };
-        let built = self.build(&targets, &mut |stage| progress(course.stage(stage, Doing::Build)))?;
+        let built = self.build(&targets, &mut |stage| progress(Step::Build(stage)))?;
         let built = match *flash {
-            Some(limit) => self.smaller(built, &targets, limit, course, progress)?,
+            Some(limit) => self.smaller(built, &targets, limit, progress)?,
             None => built,
         };
         match *max_error {
-            Some(limit) => self.least_work(built, &targets, limit, course, progress),
+            Some(limit) => self.least_work(built, &targets, limit, progress),
             None => Ok(built),
         }
     }
@@ -264,7 +250,6 @@ impl Maker<'_> {
         built: Built,
         targets: &Targets,
         limit: f32,
-        course: &mut Course,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
         let plans = match built.index {
@@ -277,11 +262,13 @@ impl Maker<'_> {
         let work = |step: usize| (LEAST_WORK * 2.0_f32.powf(step as f32 / 2.0)).min(1.0);
         let error = |built: &Built| built.index.as_ref().map_or(0.0, |chosen| chosen.expected.error);
         let ratio = (targets.cap / targets.work).max(1.0);
+        // A bisection halves what is left; at last all rows are tried.
+        let (mut at, of) = (0, STEPS.ilog2() as usize + 2);
         let mut tries = |step: usize| {
             let work = work(step);
+            at += 1;
             let targets = Targets { work, cap: (work * ratio).min(1.0), plans: plans.clone(), ..targets.clone() };
-            course.next();
-            self.build(&targets, &mut |stage| progress(course.stage(stage, |task| Doing::Work(work, task))))
+            self.build(&targets, &mut |stage| progress(Step::Work { work, at, of, stage }))
         };
         let (mut low, mut high) = (0, STEPS);
         let mut best: Option<Built> = None;
