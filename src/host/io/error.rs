@@ -24,12 +24,12 @@ impl ReadError {
         Self { path: path.to_owned(), problem }
     }
 
-    /// The file, as it was named by the caller.
+    /// Returns the file, as it was named by the caller.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -220,7 +220,7 @@ impl From<io::Error> for Problem {
     }
 }
 
-/// Names for a message: all of a few, the first of many.
+/// Lists names for a message: all of a few, the first of many.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 8;
     match names.len() {

@@ -179,7 +179,7 @@ pub(super) fn read_vector_as<R: Read + Seek>(
     }
 }
 
-/// The length of a list of this shape.
+/// Returns the length of a list of this shape.
 pub(super) fn length(shape: &[u64]) -> Result<u64, Problem> {
     match *shape {
         [n] | [n, 1] | [1, n] => Ok(n),
