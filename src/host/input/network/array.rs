@@ -30,7 +30,7 @@ impl Array {
         Self { shape, values }
     }
 
-    /// The values as floats.
+    /// Returns the values as floats.
     pub fn floats(&self) -> Vec<f32> {
         match &self.values {
             Values::Float(values) => values.clone(),
@@ -73,7 +73,16 @@ impl Array {
         Some(Self { shape: shape.clone(), values: Values::Float(values) })
     }
 
-    /// Rows and columns swapped.
+    /// Drops axes of length one in front of the last two.
+    pub fn without_leading_ones(mut self) -> Self {
+        let front = self.shape.len().saturating_sub(2);
+        if self.shape[..front].iter().all(|&length| length == 1) {
+            self.shape.drain(..front);
+        }
+        self
+    }
+
+    /// Swaps rows and columns.
     pub fn transposed(self) -> Option<Self> {
         let [rows, cols] = self.shape[..] else { return None };
         fn swap<T: Copy>(values: &[T], rows: usize, cols: usize) -> Vec<T> {
@@ -86,7 +95,7 @@ impl Array {
         Some(Self { shape: vec![cols, rows], values })
     }
 
-    /// One row for each class.
+    /// Returns one row for each class.
     pub fn into_rows(self) -> Option<Matrix> {
         let (&rows, rest) = self.shape.split_first()?;
         let data = match self.values {

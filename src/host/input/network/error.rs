@@ -25,12 +25,12 @@ impl ImportError {
         Self { path: path.to_owned(), obstacle: Box::new(obstacle) }
     }
 
-    /// The file, as it was named by the caller.
+    /// Returns the file, as it was named by the caller.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong.
+    /// Returns what is wrong.
     pub fn obstacle(&self) -> &Obstacle {
         &self.obstacle
     }
@@ -70,6 +70,13 @@ pub enum Obstacle {
         why: String,
         /// Layers that could be meant.
         candidates: Vec<String>,
+    },
+    /// The output layer is an operator that can't be read.
+    Unread {
+        /// The operator, and the output that comes from it.
+        node: String,
+        /// Why it can't be read.
+        why: String,
     },
     /// What stands behind the layer makes something other than a softmax of its scores.
     Behind {
@@ -123,6 +130,11 @@ impl fmt::Display for Obstacle {
             Self::NotLinear { node, why, candidates } => {
                 write!(f, "{node} {why}; {}", listed(candidates))
             }
+            Self::Unread { node, why } => write!(
+                f,
+                "{node} {why}: its weights can't be taken from here. Save them as an array, N×d, and build with --weights, --bias \
+                 and --queries"
+            ),
             Self::Behind { node, why, layer } => write!(
                 f,
                 "{node} {why}; p would not be what the network answers. Let the network end in a softmax of the layer's scores, \
@@ -168,7 +180,7 @@ impl From<Broken> for Obstacle {
     }
 }
 
-/// One line for each, the last ones of many: the output layer is near the end.
+/// Lists candidates line by line, the last ones of many: the output layer is near the end.
 fn listed(candidates: &[String]) -> String {
     const SHOWN: usize = 8;
     let skipped = candidates.len().saturating_sub(SHOWN);

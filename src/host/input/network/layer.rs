@@ -27,7 +27,7 @@ pub struct OutputLayer {
     pub left_out: Option<String>,
 }
 
-/// A model file with the scale of its int8 activations: `Model::input_scale` gives it on the device.
+/// Returns a model file with the scale of its int8 activations: `Model::input_scale` gives it on the device.
 ///
 /// ```
 /// use zhat::host::input::network::{InputScale, with_input_scale};

@@ -63,7 +63,7 @@ pub(super) enum Entry {
 type Followed<T> = Result<T, String>;
 
 impl Layout {
-    /// The layer's scores, with classes on this axis.
+    /// Returns the layer's scores, with classes on this axis.
     pub fn new(dims: &[Dim], class: usize) -> Self {
         let mut part = 0;
         let label = |axis: usize| {
@@ -87,7 +87,7 @@ impl Layout {
         self.axes.as_ref().map(Vec::len)
     }
 
-    /// The axis of the classes, counted from the end: 0 is the last one.
+    /// Returns the axis of the classes, counted from the end: 0 is the last one.
     pub fn class_from_end(&self) -> Option<usize> {
         match &self.axes {
             None => (!self.reduced).then_some(0),
@@ -95,7 +95,7 @@ impl Layout {
         }
     }
 
-    /// The order in which the axes of queries are passed through, as numbers of the scores' own; `None` if it can't be told.
+    /// Returns the order in which the axes of queries are passed through, as numbers of the scores' own; `None` if it can't be told.
     pub fn order(&self) -> Option<Vec<u32>> {
         let Some(axes) = &self.axes else { return Some(Vec::new()) };
         let parts = parts(axes);
@@ -143,7 +143,7 @@ impl Layout {
         if found { Ok(()) } else { Err(format!("{does} other axes than that of the layer's classes")) }
     }
 
-    /// All axes from this one on, as old versions of softmax take them together.
+    /// Returns all axes from this one on, as old versions of softmax take them together.
     pub fn axes_from(&self, axis: i64) -> Followed<Vec<i64>> {
         match (&self.axes, axis) {
             (None, -1) => Ok(vec![-1]),
@@ -177,7 +177,7 @@ impl Layout {
         Ok(self.with(left))
     }
 
-    /// How a constant of this shape lies beside a value; the value may get more axes of length one in front. `classes` is
+    /// Returns how a constant of this shape lies beside a value; the value may get more axes of length one in front. `classes` is
     /// how many there are.
     pub fn beside(&self, shape: &[usize], classes: usize) -> Followed<(Self, Along)> {
         let class = self.class_from_end();
@@ -198,7 +198,7 @@ impl Layout {
         Ok((grown, along))
     }
 
-    /// Whether two values of the layer lie alike: axis for axis the same queries, with classes or reduced.
+    /// Returns whether two values of the layer lie alike: axis for axis the same queries, with classes or reduced.
     pub fn fits(&self, other: &Self) -> bool {
         let (Some(a), Some(b)) = (&self.axes, &other.axes) else { return self.axes.is_none() && other.axes.is_none() };
         let alike = |(a, b): (&Axis, &Axis)| {
@@ -305,12 +305,12 @@ impl Layout {
         Ok(Self { axes: Some(axes), reduced: false, order, reshaped: true })
     }
 
-    /// The lengths, for an operator that asks for them.
+    /// Returns the lengths, for an operator that asks for them.
     pub fn dims(&self) -> Option<Vec<Dim>> {
         self.axes.as_ref().map(|axes| axes.iter().map(|axis| axis.dim).collect())
     }
 
-    /// The same axes with another number of classes.
+    /// Returns the same axes with another number of classes.
     pub fn with_classes(&self, classes: usize) -> Self {
         let mut layout = self.clone();
         for axis in layout.axes.iter_mut().flatten().filter(|axis| axis.label == Label::Class) {
@@ -320,7 +320,7 @@ impl Layout {
     }
 }
 
-/// The length of several axes together, where only one of them is not one, or all are known.
+/// Returns the length of several axes together, where only one of them is not one, or all are known.
 pub(super) fn joined(dims: &[Dim]) -> Entry {
     let known = dims.iter().try_fold(1usize, |product, dim| match dim {
         Dim::Known(length) => product.checked_mul(*length),
@@ -334,7 +334,7 @@ pub(super) fn joined(dims: &[Dim]) -> Entry {
     }
 }
 
-/// An axis, counted from the end if it is negative.
+/// Returns an axis, counted from the end if it is negative.
 fn index(axis: i64, rank: usize) -> Followed<usize> {
     let from_end = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(from_end).ok().filter(|&axis| axis < rank).ok_or_else(|| format!("names axis {axis} of {rank}"))
@@ -356,7 +356,7 @@ fn dim(entry: &Entry) -> Dim {
     }
 }
 
-/// Whether two lists of lengths surely have the same product.
+/// Returns whether two lists of lengths surely have the same product.
 fn is_same_product(a: &[Entry], b: &[Entry]) -> bool {
     fn factors(entries: &[Entry]) -> Option<(u128, Vec<u32>)> {
         let (mut product, mut symbols) = (1u128, Vec::new());
@@ -373,7 +373,7 @@ fn is_same_product(a: &[Entry], b: &[Entry]) -> bool {
     matches!((factors(a), factors(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// Why a reshape is not one that keeps the classes together.
+/// Says why a reshape does not keep the classes together.
 fn torn(axes: &[Axis], class: usize, entries: &[Entry], classes: usize) -> String {
     let cut = |entry: &Entry| {
         matches!(entry, Entry::Length(Dim::Known(length))

@@ -76,7 +76,7 @@ impl PerClass {
         }
     }
 
-    /// The values of some classes.
+    /// Returns the values of some classes.
     fn picked(&self, classes: &[usize]) -> Self {
         match self {
             Self::All(value) => Self::All(*value),
@@ -172,7 +172,7 @@ pub(super) enum Reduction {
 }
 
 impl Meaning {
-    /// The layer's own scores.
+    /// Returns the layer's own scores.
     pub fn of_layer(id: usize) -> Self {
         Self { affine: Rc::new(Affine::identity()), form: Form::Scores(Shift::None), id, raised: None }
     }
@@ -186,17 +186,17 @@ impl Meaning {
         Self { affine: self.affine.clone(), form, id, raised: None }
     }
 
-    /// Whether it is of the classes of a query, one number for each.
+    /// Returns whether it is of the classes of a query, one number for each.
     pub fn is_by_class(&self) -> bool {
         matches!(self.form, Form::Scores(_) | Form::LogP | Form::P | Form::Weights { .. })
     }
 
-    /// Whether it is one number for all classes of a query.
+    /// Returns whether it is one number for all classes of a query.
     fn is_per_query(&self) -> bool {
         !self.is_by_class() && !matches!(self.form, Form::Choice | Form::Best)
     }
 
-    /// What stands at the end of a network, if that says what p is.
+    /// Returns what a value at the end of a network says about p.
     pub fn answer(&self) -> Known<Answer> {
         match self.form {
             Form::P => Ok(Answer::Probabilities),
@@ -215,7 +215,7 @@ impl Meaning {
         }
     }
 
-    /// A softmax over the classes.
+    /// Applies a softmax over the classes.
     pub fn softmax(&self, id: usize) -> Known<Self> {
         match self.form {
             Form::Scores(_) | Form::LogP => Ok(self.as_form(Form::P, id)),
@@ -426,7 +426,7 @@ impl Meaning {
         }
     }
 
-    /// The classes that are best by this value, or their values.
+    /// Chooses the classes that are best by this value, or their values.
     pub fn best(&self, form: Form, id: usize) -> Known<Self> {
         match self.is_by_class() {
             true => Ok(self.as_form(form, id)),

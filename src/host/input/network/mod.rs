@@ -84,7 +84,7 @@ fn extension(path: &Path) -> String {
     path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 fn read(path: &Path) -> Result<Vec<u8>, ImportError> {
     let fail = |obstacle| ImportError::new(path, obstacle);
     match std::fs::read(path) {

@@ -33,7 +33,7 @@ pub(super) enum Value<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The fields in the order of the file; the first that is broken is the last.
+    /// Returns the fields in the order of the file; the first that is broken is the last.
     pub fn fields(self) -> impl Iterator<Item = Result<Field<'a>, Broken>> {
         let mut rest = self.0;
         core::iter::from_fn(move || {

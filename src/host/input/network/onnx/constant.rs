@@ -12,12 +12,12 @@ use crate::host::input::network::error::Obstacle;
 const DEEPEST: usize = 16;
 
 impl<'a> Graph<'a> {
-    /// Whether a value is made of tensors alone, by operators that [`Graph::constant`] knows.
+    /// Returns whether a value is made of tensors alone, by operators that [`Graph::constant`] knows.
     pub fn is_constant(&self, value: &str) -> bool {
         self.constant_shape(value).is_some()
     }
 
-    /// The shape of a constant, without reading it.
+    /// Returns the shape of a constant, without reading it.
     pub fn constant_shape(&self, value: &str) -> Option<Vec<usize>> {
         self.shape_at(value, DEEPEST)
     }
@@ -49,7 +49,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The shape that a node gives to a constant of this shape.
+    /// Returns the shape that a node gives to a constant of this shape.
     fn reshaped(&self, node: &Node<'a>, from: Vec<usize>) -> Option<Vec<usize>> {
         match node.op {
             "Unsqueeze" => {
@@ -84,7 +84,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The values of a constant; `folder` is that of the network.
+    /// Returns the values of a constant; `folder` is that of the network.
     pub fn constant(&self, value: &str, folder: &Path) -> Result<Array, Obstacle> {
         self.constant_at(value, folder, DEEPEST)
     }
@@ -153,7 +153,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// A constant list of integers, as axes, lengths and indices are: of the file, after operators that leave its values.
+    /// Returns a constant list of integers, as axes, lengths and indices are: of the file, after operators that leave its values.
     pub fn integers(&self, value: &str) -> Option<Vec<i64>> {
         let mut value = value;
         for _ in 0..DEEPEST {
@@ -175,7 +175,7 @@ impl<'a> Graph<'a> {
         None
     }
 
-    /// The only value of a constant, whatever its shape.
+    /// Returns the only value of a constant, whatever its shape.
     pub fn number(&self, value: &str, folder: &Path) -> Option<f64> {
         let values = self.constant_shape(value).filter(|shape| shape.iter().all(|&length| length == 1));
         let values = values.and_then(|_| self.constant(value, folder).ok())?.floats();
@@ -183,7 +183,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// A node `Constant` whose values are attributes of their own.
+/// Reads a node `Constant` whose values are attributes of their own.
 fn listed(node: &Node<'_>) -> Option<Array> {
     let narrow = |list: Vec<i64>| list.into_iter().map(|int| i32::try_from(int).ok()).collect::<Option<Vec<_>>>();
     if let Some(values) = node.floats("value_floats").ok()? {
@@ -199,7 +199,7 @@ fn listed(node: &Node<'_>) -> Option<Array> {
     Some(Array::new(Vec::new(), Values::Int(narrow(vec![value])?)))
 }
 
-/// The shape of two arrays joined element by element, where one of them has it already.
+/// Returns the shape of two arrays joined element by element, where one of them has it already.
 fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let is_one = |shape: &[usize]| shape.iter().all(|&length| length == 1);
     match (is_one(a), is_one(b)) {
@@ -210,7 +210,7 @@ fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
-/// Whether a transposition is that of a matrix.
+/// Returns whether a transposition is that of a matrix.
 fn swaps(node: &Node<'_>) -> bool {
     match node.ints("perm") {
         Ok(Some(perm)) => perm == [1, 0],

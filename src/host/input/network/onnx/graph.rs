@@ -118,17 +118,17 @@ impl<'a> Graph<'a> {
         Ok(graph)
     }
 
-    /// The node that makes a value.
+    /// Returns the node that makes a value.
     pub fn maker(&self, value: &str) -> Option<&Node<'a>> {
         self.nodes.get(self.maker_index(value)?)
     }
 
-    /// The index of that node.
+    /// Returns the index of that node.
     pub fn maker_index(&self, value: &str) -> Option<usize> {
         self.makers.get(value).copied()
     }
 
-    /// A tensor of the file: an initializer, or what a node `Constant` holds.
+    /// Returns a tensor of the file: an initializer, or what a node `Constant` holds.
     pub fn tensor(&self, value: &str) -> Option<Result<Tensor<'a>, Obstacle>> {
         if let Some(tensor) = self.initializers.get(value) {
             return Some(Ok(tensor.clone()));
@@ -140,25 +140,25 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Whether nothing but weights goes into a value.
+    /// Returns whether nothing but weights goes into a value.
     pub fn is_tensor(&self, value: &str) -> bool {
         self.initializers.contains_key(value) || self.maker(value).is_some_and(|node| node.op == "Constant")
     }
 
-    /// The nodes that take a value.
+    /// Returns the nodes that take a value.
     pub fn users(&self, value: &str) -> impl Iterator<Item = usize> {
         let takes = move |node: &Node<'_>| node.inputs.contains(&value);
         self.nodes.iter().enumerate().filter(move |(_, node)| takes(node)).map(|(index, _)| index)
     }
 }
 
-/// An axis, counted from the end if it is negative.
+/// Returns an axis, counted from the end if it is negative.
 pub(super) fn axis(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }
 
-/// Whether operators of this domain are those of the ONNX standard.
+/// Returns whether operators of this domain are those of the ONNX standard.
 fn is_standard(domain: &str) -> bool {
     matches!(domain, "" | "ai.onnx")
 }
@@ -202,17 +202,17 @@ impl<'a> Node<'a> {
         Ok(node)
     }
 
-    /// An input that is there; operators leave out those that they do not need.
+    /// Returns an input that is there; operators leave out those that they do not need.
     pub fn input(&self, index: usize) -> Option<&'a str> {
         self.inputs.get(index).copied().filter(|name| !name.is_empty())
     }
 
-    /// The first output.
+    /// Returns the first output.
     pub fn output(&self) -> &'a str {
         self.outputs.first().copied().unwrap_or("")
     }
 
-    /// An attribute: the field that holds what it is.
+    /// Returns an attribute: the field that holds what it is.
     pub fn attribute(&self, name: &str, number: u64) -> Result<Option<Value<'a>>, Broken> {
         let mut found = None;
         for attribute in children(self.message, 5)? {
@@ -228,7 +228,7 @@ impl<'a> Node<'a> {
         Ok(found)
     }
 
-    /// Whether there is an attribute of this name.
+    /// Returns whether there is an attribute of this name.
     pub fn has(&self, name: &str) -> Result<bool, Broken> {
         let mut found = false;
         for attribute in children(self.message, 5)? {
@@ -237,17 +237,17 @@ impl<'a> Node<'a> {
         Ok(found)
     }
 
-    /// An attribute that is a text.
+    /// Returns an attribute that is a text.
     pub fn text(&self, name: &str) -> Result<Option<&'a str>, Broken> {
         self.attribute(name, 4)?.map(|value| value.text()).transpose()
     }
 
-    /// An attribute that is a tensor.
+    /// Returns an attribute that is a tensor.
     pub fn tensor(&self, name: &str) -> Option<Tensor<'a>> {
         Tensor::parse(self.attribute(name, 5).ok()??.message().ok()?).ok()
     }
 
-    /// An attribute that is a list of floats.
+    /// Returns an attribute that is a list of floats.
     pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, Broken> {
         let mut list = None;
         for attribute in children(self.message, 5)? {
@@ -268,17 +268,17 @@ impl<'a> Node<'a> {
         Ok(list)
     }
 
-    /// An attribute that is an integer.
+    /// Returns an attribute that is an integer.
     pub fn int(&self, name: &str, default: i64) -> Result<i64, Broken> {
         self.attribute(name, 3)?.map_or(Ok(default), |value| value.int())
     }
 
-    /// An attribute that is a float.
+    /// Returns an attribute that is a float.
     pub fn float(&self, name: &str, default: f32) -> Result<f32, Broken> {
         self.attribute(name, 2)?.map_or(Ok(default), |value| value.float())
     }
 
-    /// An attribute that is a list of integers.
+    /// Returns an attribute that is a list of integers.
     pub fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, Broken> {
         let mut list = None;
         for attribute in children(self.message, 5)? {
@@ -293,7 +293,7 @@ impl<'a> Node<'a> {
         Ok(list)
     }
 
-    /// Values that graphs inside of the node (those of `If` and `Loop`) name as inputs of their nodes.
+    /// Returns values that graphs inside of the node (those of `If` and `Loop`) name as inputs of their nodes.
     pub fn captured(&self) -> Result<Vec<&'a str>, Broken> {
         /// More levels than a network has.
         const DEEPEST: usize = 8;
@@ -326,12 +326,12 @@ impl<'a> Node<'a> {
         Ok(names)
     }
 
-    /// What people call it: its name, or that of its output where it has none, and its operator.
+    /// Returns the node's name, or that of its output where it has none, and its operator.
     pub fn label(&self) -> String {
         format!("{} ({})", self.id(), if self.op.is_empty() { self.foreign } else { self.op })
     }
 
-    /// What `--layer` takes.
+    /// Returns the name that `--layer` takes.
     pub fn id(&self) -> &'a str {
         if self.name.is_empty() { self.output() } else { self.name }
     }
@@ -378,7 +378,7 @@ fn lengths(shape: Message<'_>) -> Result<(Vec<Option<usize>>, Vec<&str>), Broken
     Ok((lengths, symbols))
 }
 
-/// The messages in a field.
+/// Returns the messages in a field.
 pub(super) fn children(message: Message<'_>, number: u64) -> Result<Vec<Message<'_>>, Broken> {
     let mut found = Vec::new();
     message.each::<Broken>(|field| {
@@ -390,7 +390,7 @@ pub(super) fn children(message: Message<'_>, number: u64) -> Result<Vec<Message<
     Ok(found)
 }
 
-/// Values, attributes and entries all have their name in the first field.
+/// Returns the name of a value, attribute or entry, which all have it in the first field.
 pub(super) fn name_of(message: Message<'_>) -> Result<&str, Broken> {
     let mut name = "";
     message.each::<Broken>(|field| {

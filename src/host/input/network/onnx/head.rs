@@ -37,7 +37,7 @@ pub(in crate::host::input::network) struct Head<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// The output layer: the one that is named, or the one that the outputs come from.
+    /// Returns the output layer: the one that is named, or the one that the outputs come from.
     pub fn head(&self, shapes: &Shapes<'a>, folder: &Path, name: Option<&str>) -> Result<Head<'a>, Obstacle> {
         if let Some(name) = name {
             return self.named(shapes, folder, name);
@@ -57,7 +57,10 @@ impl<'a> Graph<'a> {
         for layer in &layers {
             match self.judged(shapes, folder, layer)? {
                 Ok(head) => heads.push(head),
-                Err(obstacle) => refused = refused.or(Some(obstacle)),
+                Err(obstacle) => {
+                    let unread = self.unread(shapes, folder, layer)?;
+                    refused = refused.or(Some(unread.unwrap_or(obstacle)));
+                }
             }
         }
         // A layer that others come from is not the last one.
@@ -79,7 +82,50 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The layer of this name, or the one that the value of this name comes from.
+    /// Returns the operator with weights that stands between a refused layer and an output, and can't be read: it is the output
+    /// layer, and the one that was found belongs to the body.
+    fn unread(&self, shapes: &Shapes<'a>, folder: &Path, layer: &Linear<'a>) -> Result<Option<Obstacle>, Obstacle> {
+        const WITH_WEIGHTS: [&str; 9] = ["MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "If", "Loop", "Scan", ""];
+        let tail = Tail::of(self, shapes, folder, layer)?;
+        for output in &self.outputs {
+            let Some(State::Lost { node: lost, .. }) = tail.get(output.name) else { continue };
+            let (mut open, mut seen) = (vec![output.name], HashSet::new());
+            let mut found = None;
+            while let Some(value) = open.pop() {
+                let Some(index) = self.maker_index(value).filter(|index| seen.insert(*index)) else { continue };
+                if index > *lost && WITH_WEIGHTS.contains(&self.nodes[index].op) {
+                    found = found.max(Some(index));
+                    continue;
+                }
+                open.extend(self.nodes[index].inputs.iter().copied());
+            }
+            let comes_from = |index: usize| -> Result<bool, Obstacle> {
+                let inputs = self.nodes[index].inputs.iter().copied().chain(self.nodes[index].captured()?);
+                for input in inputs {
+                    if self.ancestors(input)?.contains(lost) {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            };
+            if let Some(index) = found
+                && comes_from(index)?
+                && let Err(why) = self.linear(shapes, index)
+            {
+                let node = &self.nodes[index];
+                let why = match node.op {
+                    "" => "is an operator that is not known here".to_owned(),
+                    "If" | "Loop" | "Scan" => "may hold the output layer in a graph of its own".to_owned(),
+                    _ => why,
+                };
+                let node = format!("{}, which the output \"{}\" comes from,", node.label(), output.name);
+                return Ok(Some(Obstacle::Unread { node, why }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the layer of this name, or the one that the value of this name comes from.
     fn named(&self, shapes: &Shapes<'a>, folder: &Path, name: &str) -> Result<Head<'a>, Obstacle> {
         let by_name = self.nodes.iter().position(|node| node.name == name && !name.is_empty());
         let Some(start) = by_name.or_else(|| self.maker_index(name)) else {
@@ -116,7 +162,7 @@ impl<'a> Graph<'a> {
         Err(refused.unwrap_or_else(|| self.no_layer(shapes, value)))
     }
 
-    /// What all outputs that come from a layer answer: the head, or why it is none.
+    /// Returns the head that all outputs of a layer agree on, or why there is none.
     fn judged(
         &self,
         shapes: &Shapes<'a>,
@@ -180,7 +226,7 @@ impl<'a> Graph<'a> {
         Ok(Ok(head))
     }
 
-    /// The head whose answer is this value.
+    /// Returns the head whose answer is this value.
     fn ending(
         &self,
         layer: &Linear<'a>,
@@ -213,7 +259,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The layer as it is, with the constants that follow it at once, whatever stands behind them.
+    /// Returns the layer as it is, with the constants that follow it at once, whatever stands behind them.
     fn partial(&self, shapes: &Shapes<'a>, folder: &Path, layer: Linear<'a>) -> Result<Head<'a>, Obstacle> {
         let tail = Tail::of(self, shapes, folder, &layer)?;
         let mut value = layer.scores;
@@ -247,7 +293,7 @@ impl<'a> Graph<'a> {
         Ok(Head { left_out, others, ..head })
     }
 
-    /// The nodes between a layer and a value, without those that only move values.
+    /// Returns the nodes between a layer and a value, without those that only move values.
     fn between(&self, layer: &Linear<'a>, value: &'a str) -> Result<Vec<usize>, Obstacle> {
         const MOVES: [&str; 11] = [
             "Identity",
@@ -278,7 +324,7 @@ impl<'a> Graph<'a> {
         Ok(found)
     }
 
-    /// The last linear layers on all ways to a value.
+    /// Returns the last linear layers on all ways to a value.
     fn layers_before(&self, shapes: &Shapes<'a>, value: &'a str) -> Result<Vec<Linear<'a>>, Obstacle> {
         let (mut found, mut open, mut seen) = (Vec::new(), vec![value], HashSet::new());
         while let Some(value) = open.pop() {
@@ -299,7 +345,7 @@ impl<'a> Graph<'a> {
         Ok(found)
     }
 
-    /// All nodes that a value comes from.
+    /// Returns all nodes that a value comes from.
     fn ancestors(&self, value: &'a str) -> Result<HashSet<usize>, Obstacle> {
         let (mut found, mut open) = (HashSet::new(), vec![value]);
         while let Some(value) = open.pop() {
@@ -310,7 +356,7 @@ impl<'a> Graph<'a> {
         Ok(found)
     }
 
-    /// The softmax that a value comes from without anything between them.
+    /// Returns the softmax that a value comes from without anything between them.
     fn made_by_softmax(&self, value: &'a str) -> Option<String> {
         let mut value = value;
         for _ in 0..16 {

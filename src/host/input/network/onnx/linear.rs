@@ -54,12 +54,13 @@ pub(in crate::host::input::network) enum Bias<'a> {
 type Found<T> = Result<T, String>;
 
 impl<'a> Graph<'a> {
-    /// The layer that a node is, or why it is none.
+    /// Returns the layer that a node is, or why it is none.
     pub fn linear(&self, shapes: &Shapes<'a>, index: usize) -> Found<Linear<'a>> {
         let node = &self.nodes[index];
         let layer = match node.op {
             "MatMul" | "FusedMatMul" => self.product(shapes, index)?,
             "Gemm" => self.gemm(index)?,
+            "Einsum" => self.einsum(index)?,
             "Conv" => {
                 let weights = Weights { value: self.weights(node, 1)?, scale: None };
                 let bias = self.bias(node, 2)?.map(|bias| Bias::Constant(bias, 1.0));
@@ -101,14 +102,16 @@ impl<'a> Graph<'a> {
             _ => return Err("is not a linear layer".into()),
         };
         let shape = self.constant_shape(layer.weights.value).ok_or("has no constant weights")?;
-        match (shape.len(), layer.class_axis) {
-            (2, _) => Ok(layer),
-            (n, _) if n > 2 && node.op.ends_with("Conv") => Ok(layer),
+        match shape.len() {
+            2 => Ok(layer),
+            n if n > 2 && node.op.ends_with("Conv") => Ok(layer),
+            // One matrix for the whole batch.
+            n if n > 2 && node.op == "MatMul" && shape[..n - 2].iter().all(|&length| length == 1) => Ok(layer),
             _ => Err("has weights that are not a matrix".into()),
         }
     }
 
-    /// A layer whose query is an input of its node, with classes and columns on the last axis.
+    /// Returns a layer whose query is an input of its node, with classes and columns on the last axis.
     fn layer(&self, index: usize, query: usize, weights: Weights<'a>) -> Found<Linear<'a>> {
         let node = &self.nodes[index];
         let query = node.input(query).ok_or("has no input")?;
@@ -151,7 +154,7 @@ impl<'a> Graph<'a> {
         Ok(Weights { value: self.weights(node, 3)?, scale: Some(scale) })
     }
 
-    /// The layer of an operator of integers. Integers that are signed bytes are the query; of others it is what they were
+    /// Returns the layer of an operator of integers. Integers that are signed bytes are the query; of others it is what they were
     /// made of, where that is known.
     fn with_integers(&self, layer: Linear<'a>) -> Found<Linear<'a>> {
         let node = &self.nodes[layer.node];
@@ -194,6 +197,41 @@ impl<'a> Graph<'a> {
         Ok(Linear { factor, by_class: true, query_axis: axis, class_axis: axis, ..layer })
     }
 
+    /// Reads a sum of products over one axis, with weights of two axes: all other axes of the query keep their order.
+    fn einsum(&self, index: usize) -> Found<Linear<'a>> {
+        let node = &self.nodes[index];
+        let odd = || "is a sum of products that is no product of queries and one matrix".to_owned();
+        let equation: String = node.text("equation").map_err(broken)?.unwrap_or("").split_whitespace().collect();
+        let (inputs, output) = equation.split_once("->").ok_or_else(odd)?;
+        let [a, b] = inputs.split(',').collect::<Vec<_>>()[..] else { return Err(odd()) };
+        let first = node.input(0).is_some_and(|value| self.is_constant(value));
+        let (query, weights, at) = if first { (b, a, 0) } else { (a, b, 1) };
+        let is_plain = |term: &str| term.bytes().enumerate().all(|(at, label)| !term.as_bytes()[..at].contains(&label));
+        let [one, other] = weights.as_bytes()[..] else { return Err(odd()) };
+        let by_class = query.as_bytes().contains(&other);
+        let (class, column) =
+            if by_class { (char::from(one), char::from(other)) } else { (char::from(other), char::from(one)) };
+        let beside = |term: &str, own: char| term.chars().filter(|&label| label != own).collect::<String>();
+        let has_dots = query.contains("...");
+        let (plain_query, plain_output) = (query.replace("...", ""), output.replace("...", ""));
+        let fits = query.contains(column)
+            && !query.contains(class)
+            && output.contains(class)
+            && beside(query, column) == beside(output, class)
+            && is_plain(&plain_query)
+            && is_plain(&plain_output)
+            && [class, column].iter().all(|label| label.is_ascii_alphabetic());
+        // What the dots stand for has to be in front of both axes.
+        if !fits || has_dots && !(query.starts_with("...") && output.starts_with("...")) {
+            return Err(odd());
+        }
+        let from_end = |term: &str, own: char| term.chars().rev().position(|label| label == own).unwrap_or(0);
+        let weights = Weights { value: self.weights(node, at)?, scale: None };
+        let layer = self.layer(index, 1 - at, weights)?;
+        let (query_axis, class_axis) = (from_end(&plain_query, column), from_end(&plain_output, class));
+        Ok(Linear { by_class, query_axis, class_axis, ..layer })
+    }
+
     fn gemm(&self, index: usize) -> Found<Linear<'a>> {
         let node = &self.nodes[index];
         let turned = |name: &str| node.int(name, 0).map(|value| value != 0).map_err(broken);
@@ -212,7 +250,7 @@ impl<'a> Graph<'a> {
         Ok(Linear { factor, bias, by_class: b, query_axis: usize::from(a), ..self.layer(index, 0, weights)? })
     }
 
-    /// A convolution of one point, with its classes on the second axis.
+    /// Returns a convolution of one point, with its classes on the second axis.
     fn convolution(&self, index: usize, weights: Weights<'a>) -> Found<Linear<'a>> {
         let node = &self.nodes[index];
         let shape = self.constant_shape(weights.value).unwrap_or_default();
@@ -230,7 +268,7 @@ impl<'a> Graph<'a> {
         Ok(Linear { query_axis: axis, class_axis: axis, ..self.layer(index, 0, weights)? })
     }
 
-    /// A product of integers whose query is quantised as it comes. The scales are multiplied in after it: `Cast`, then
+    /// Returns a product of integers whose query is quantised as it comes. The scales are multiplied in after it: `Cast`, then
     /// `Mul` by the product of the query's and the weights' scale.
     fn dynamic(&self, index: usize) -> Found<Linear<'a>> {
         let node = &self.nodes[index];
@@ -256,7 +294,7 @@ impl<'a> Graph<'a> {
         Ok(Linear { query, scores: scaled.output(), ..self.layer(index, 0, weights)? })
     }
 
-    /// The floats that a query of integers is made of, with the value of its scale.
+    /// Returns the floats that a query of integers is made of, with the value of its scale.
     fn quantised_as_it_comes(&self, node: &Node<'a>, scale: usize, zero: usize) -> Found<(&'a str, &'a str)> {
         let lost = || "is a product of integers without a known scale".to_owned();
         let maker = node.input(0).and_then(|input| self.maker(input)).filter(|node| node.op == "DynamicQuantizeLinear");
@@ -267,20 +305,22 @@ impl<'a> Graph<'a> {
         if is_own_scale && is_own_zero { Ok((floats, found)) } else { Err(lost()) }
     }
 
-    /// Every layer that could be meant, as `--layer` takes it, with its size.
+    /// Returns every layer that could be meant, as `--layer` takes it, with its size.
     pub fn candidates(&self, shapes: &Shapes<'a>) -> Vec<String> {
         let layers = (0..self.nodes.len()).filter_map(|index| self.linear(shapes, index).ok());
         layers.filter_map(|layer| Some(format!("{}, {}", self.nodes[layer.node].label(), self.size(&layer)?))).collect()
     }
 
-    /// Classes and columns.
+    /// Returns classes and columns.
     pub fn lengths(&self, layer: &Linear<'a>) -> Option<(usize, usize)> {
         let shape = self.constant_shape(layer.weights.value)?;
-        let (first, second) = (*shape.first()?, *shape.get(1)?);
+        // Of a convolution the first two axes; of a product the last two, which may have others of length one in front.
+        let front = if self.nodes[layer.node].op.ends_with("Conv") { 0 } else { shape.len().checked_sub(2)? };
+        let (first, second) = (*shape.get(front)?, *shape.get(front + 1)?);
         Some(if layer.by_class { (first, second) } else { (second, first) })
     }
 
-    /// Classes × columns, as people write it.
+    /// Returns classes × columns, as people write it.
     pub fn size(&self, layer: &Linear<'a>) -> Option<String> {
         self.lengths(layer).map(|(classes, columns)| format!("{classes}×{columns}"))
     }

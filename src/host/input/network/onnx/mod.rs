@@ -70,7 +70,7 @@ impl Onnx {
         Ok(onnx)
     }
 
-    /// The file, as it was named by the caller.
+    /// Returns the file, as it was named by the caller.
     ///
     /// ```
     /// let network = zhat::host::input::network::Onnx::open("models/import/gemm.onnx")?;
@@ -81,7 +81,7 @@ impl Onnx {
         &self.path
     }
 
-    /// The output layer: the one that is named, or the one that the outputs come from.
+    /// Returns the output layer: the one that is named, or the one that the outputs come from.
     ///
     /// ```
     /// let network = zhat::host::input::network::Onnx::open("models/import/gemm.onnx")?;
@@ -98,7 +98,7 @@ impl Onnx {
         self.named(graph.output_layer(&head, self.folder()))
     }
 
-    /// The network without its output layer: a file whose output is the layer's query.
+    /// Returns the network without its output layer: a file whose output is the layer's query.
     ///
     /// ```
     /// let network = zhat::host::input::network::Onnx::open("models/import/gemm.onnx")?;
@@ -115,6 +115,10 @@ impl Onnx {
         let head = self.named(graph.head(&shapes, self.folder(), name))?;
         let query = graph.query_output(&shapes, &head);
         let bytes = self.named(self.with_outputs(&graph, &shapes, &[query], false))?;
+        if i32::try_from(bytes.len()).is_err() {
+            let why = "the body would take more than the 2 GiB that an .onnx file may have".to_owned();
+            return self.named(Err(Obstacle::Malformed(why)));
+        }
         Ok(Split { bytes, query: head.layer.query.into(), taken: graph.taken(&head) })
     }
 

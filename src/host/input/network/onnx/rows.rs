@@ -27,6 +27,7 @@ impl<'a> Graph<'a> {
                 array.dequantised(&scales, &zeros, axis).map_err(fail)?
             }
         };
+        let array = array.without_leading_ones();
         let array = match layer.by_class {
             true => array,
             false => array.transposed().ok_or_else(|| fail("the weights are not a matrix"))?,
@@ -44,7 +45,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The bias of the layer's own node; empty if it has none.
+    /// Returns the bias of the layer's own node; empty if it has none.
     fn own_bias(&self, layer: &Linear<'a>, classes: usize, folder: &Path) -> Result<Vec<f64>, Obstacle> {
         let label = self.nodes[layer.node].label();
         let fail = |what: &str| Obstacle::Malformed(format!("{label}: {what}"));
@@ -84,7 +85,7 @@ impl<'a> Graph<'a> {
         Ok((scales, zeros))
     }
 
-    /// How to read int8 queries, if the network has them.
+    /// Returns the scale of int8 queries, if the network has them.
     fn input_scale(&self, head: &Head<'a>, folder: &Path) -> Option<InputScale> {
         let scale = match head.layer.query_scale {
             Some(scale) => scale,
@@ -112,7 +113,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// What was taken, in one line.
+    /// Describes in one line what was taken.
     pub fn taken(&self, head: &Head<'a>) -> String {
         let node = &self.nodes[head.layer.node];
         let size = self.size(&head.layer).unwrap_or_default();
@@ -147,7 +148,7 @@ impl<'a> Graph<'a> {
         text
     }
 
-    /// What is left out behind a layer that was asked for by name.
+    /// Names the nodes that are left out behind a layer that was asked for by name.
     pub fn left_out_text(&self, head: &Head<'a>) -> Option<String> {
         (!head.left_out.is_empty()).then(|| self.labels(&head.left_out))
     }
@@ -160,7 +161,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// One value for each class, of a constant with one for each class on their axis or one for all.
+/// Returns one value for each class, of a constant with one for each class on their axis or one for all.
 fn each_class(array: &Array, classes: usize, axis: usize) -> Option<Vec<f64>> {
     let values = array.floats();
     let lies = |(from_end, &length): (usize, &usize)| length == 1 || from_end == axis && length == classes;

@@ -59,7 +59,14 @@ impl<'a> Shapes<'a> {
         self.infos.get(value)?.dims.as_deref()
     }
 
-    /// The entries of a shape that a node takes as an input.
+    /// Returns the number of the type of a value or constant, if it is known.
+    pub fn kind(&self, graph: &Graph<'a>, value: &str) -> Option<i64> {
+        let of_value = self.infos.get(value).map(|info| info.kind);
+        let of_tensor = || graph.tensor(value).and_then(Result::ok).map(|tensor| tensor.kind());
+        of_value.or_else(of_tensor).filter(|&kind| kind != 0)
+    }
+
+    /// Returns the entries of a shape that a node takes as an input.
     pub fn list(&self, value: &str) -> Option<&[Entry]> {
         self.lists.get(value).map(Vec::as_slice)
     }
@@ -115,7 +122,7 @@ impl<'a> Shapes<'a> {
         Info { kind, dims }
     }
 
-    /// A short list of integers that a node takes.
+    /// Returns a short list of integers that a node takes.
     fn entries(&self, graph: &Graph<'a>, node: &Node<'a>, at: usize) -> Option<Vec<Entry>> {
         let name = node.input(at)?;
         if let Some(list) = self.lists.get(name) {
@@ -129,7 +136,7 @@ impl<'a> Shapes<'a> {
         graph.integers(name).map(|list| list.iter().map(length).collect())
     }
 
-    /// Axes of an operator: an attribute in old versions, an input in new ones; `None` if there is neither.
+    /// Returns the axes of an operator: an attribute in old versions, an input in new ones; `None` if there is neither.
     pub fn axes(graph: &Graph<'a>, node: &Node<'a>, at: usize) -> Result<Option<Vec<i64>>, String> {
         if let Ok(Some(axes)) = node.ints("axes") {
             return Ok(Some(axes));
@@ -176,7 +183,7 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    /// Lists of lengths that are made of others.
+    /// Returns lists of lengths that are made of others.
     fn listed(&self, graph: &Graph<'a>, node: &Node<'a>, first: &Info) -> Option<Vec<Entry>> {
         let entries = |at: usize| self.entries(graph, node, at);
         match node.op {
@@ -296,6 +303,20 @@ impl<'a> Shapes<'a> {
                 let second = self.input(graph, node, if node.op == "QLinearMatMul" { 3 } else { 1 }).dims?;
                 let turned = |name: &str| node.op == "FusedMatMul" && node.int(name, 0).is_ok_and(|value| value != 0);
                 self.product(swapped(dims()?, turned("transA")), swapped(second, turned("transB")))
+            }
+            "Einsum" => {
+                let equation: String = node.text("equation").ok()??.split_whitespace().collect();
+                let (inputs, output) = equation.split_once("->")?;
+                let mut lengths = HashMap::new();
+                for (at, term) in inputs.split(',').enumerate().take(LONGEST) {
+                    let dims = self.input(graph, node, at).dims?;
+                    // Dots stand for any number of axes: not followed.
+                    if term.len() != dims.len() || !term.bytes().all(|label| label.is_ascii_alphabetic()) {
+                        return None;
+                    }
+                    lengths.extend(term.bytes().zip(dims));
+                }
+                output.bytes().map(|label| lengths.get(&label).copied()).collect()
             }
             "Gemm" | "QGemm" => {
                 let second = self.input(graph, node, if node.op == "QGemm" { 3 } else { 1 }).dims?;
@@ -505,7 +526,7 @@ impl<'a> Shapes<'a> {
         Some(shape)
     }
 
-    /// One axis of several.
+    /// Returns one axis of several.
     fn joined(&mut self, dims: &[Dim]) -> Dim {
         match joined(dims) {
             Entry::Length(dim) => dim,
@@ -513,7 +534,7 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    /// The lengths of a reshape, with the one that is left if it can be computed.
+    /// Returns the lengths of a reshape, with the one that is left if it can be computed.
     fn filled(&mut self, entries: &[Entry], from: Option<&[Dim]>) -> Vec<Dim> {
         let product = |product: usize, dim: Dim| match dim {
             Dim::Known(length) => product.checked_mul(length),
@@ -544,7 +565,7 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// What a reshape asks for: zeros are the lengths of the input, unless they are allowed to stand for themselves.
+/// Returns the entries of a reshape's shape: zeros are the lengths of the input, unless they are allowed to stand for themselves.
 pub(super) fn reshape_entries(asked: Option<Vec<Entry>>, node: &Node<'_>, dims: Option<&[Dim]>) -> Option<Vec<Entry>> {
     let allow_zero = node.int("allowzero", 0).ok()? != 0;
     let asked = match asked {
@@ -581,7 +602,7 @@ fn swapped(mut dims: Vec<Dim>, turned: bool) -> Vec<Dim> {
     dims
 }
 
-/// The type of a node's first output.
+/// Returns the type of a node's first output.
 fn kind<'a>(shapes: &Shapes<'a>, graph: &Graph<'a>, node: &Node<'a>, first: &Info) -> i64 {
     let of = |at: usize| shapes.input(graph, node, at).kind;
     match node.op {

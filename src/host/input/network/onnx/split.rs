@@ -32,15 +32,30 @@ impl<'a> Output<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// The query of a layer as an output: the length of its columns is that of the weights.
+    /// Returns the query of a layer as an output: the length of its columns is that of the weights.
     pub fn query_output(&self, shapes: &Shapes<'a>, head: &Head<'a>) -> Output<'a> {
         let mut output = Output::of(shapes, head.layer.query);
         let columns = self.lengths(&head.layer).map(|(_, columns)| columns);
-        let rank = match self.nodes[head.layer.node].op {
+        let op = self.nodes[head.layer.node].op;
+        let rank = match op {
             op if op.ends_with("Gemm") => Some(2),
             op if op.ends_with("Conv") => self.constant_shape(head.layer.weights.value).map(|shape| shape.len()),
+            // A product with a matrix has as many axes as its query, and nothing behind it moved axes that are not known.
+            "MatMul" | "FusedMatMul" => match shapes.dims(head.layer.scores) {
+                Some(dims) => Some(dims.len()),
+                None if head.layout.rank().is_none() => {
+                    self.declared.get(head.output).and_then(|output| output.shape.as_ref()).map(Vec::len)
+                }
+                None => None,
+            },
             _ => None,
         };
+        // Both operands of these have one type, which is surely known of the weights.
+        if matches!(op, "Gemm" | "MatMul" | "FusedMatMul" | "Conv" | "Einsum")
+            && let Some(kind) = shapes.kind(self, head.layer.weights.value)
+        {
+            output.kind = kind;
+        }
         if output.shape.is_none() {
             output.shape = rank.map(|rank| vec![None; rank]);
         }
@@ -55,8 +70,8 @@ impl<'a> Graph<'a> {
 }
 
 impl Onnx {
-    /// The file with these outputs. With `whole` it is one for the engine: weights that are kept in other files are taken
-    /// in, and what a convolution leaves unsaid is said.
+    /// Returns the file with these outputs. Weights that are kept in other files are taken in, so that it may lie in any
+    /// folder. With `whole` it is one for the engine: what a convolution leaves unsaid is said.
     pub(in crate::host::input::network) fn with_outputs(
         &self,
         graph: &Graph<'_>,
@@ -80,7 +95,7 @@ impl Onnx {
                 }
                 5 => {
                     let tensor = super::tensor::Tensor::parse(field.value.message()?)?;
-                    if needed.values.contains(tensor.name) && tensor.external.is_some() && whole {
+                    if needed.values.contains(tensor.name) && tensor.external.is_some() {
                         put_bytes(&mut body, 5, &tensor.taken_in(self.folder())?);
                         return Ok(());
                     }
@@ -113,7 +128,7 @@ impl Onnx {
     }
 }
 
-/// A node with the attributes that the format lets a writer leave out, and the engine does not, or reads otherwise.
+/// Returns a node with the attributes that the format lets a writer leave out, and the engine does not, or reads otherwise.
 fn spelled_out(graph: &Graph<'_>, shapes: &Shapes<'_>, node: usize, message: Message<'_>) -> Result<Vec<u8>, Obstacle> {
     /// The numbers of an integer and of a list of integers among the types of attributes.
     const INT: i64 = 2;
@@ -161,7 +176,7 @@ fn spelled_out(graph: &Graph<'_>, shapes: &Shapes<'_>, node: usize, message: Mes
     Ok(spelled)
 }
 
-/// The only axis that a softmax of before opset 13 runs over: it takes all axes from a given one on together, the engine one.
+/// Returns the only axis that a softmax of before opset 13 runs over: it takes all axes from a given one on together, the engine one.
 fn old_axis(shapes: &Shapes<'_>, node: &Node<'_>) -> Result<i64, Obstacle> {
     let axis = node.int("axis", 1)?;
     let dims = node.input(0).and_then(|input| shapes.dims(input));
@@ -188,7 +203,7 @@ struct Needed<'a> {
     values: HashSet<&'a str>,
 }
 
-/// The nodes that some values come from, and all values that these nodes take or make.
+/// Returns the nodes that some values come from, and all values that these nodes take or make.
 fn needed<'a, 'o>(graph: &Graph<'a>, outputs: impl Iterator<Item = &'o str>) -> Result<Needed<'a>, Obstacle> {
     let mut needed = Needed { nodes: HashSet::new(), values: HashSet::new() };
     let mut open = Vec::new();
@@ -217,7 +232,7 @@ fn needed<'a, 'o>(graph: &Graph<'a>, outputs: impl Iterator<Item = &'o str>) -> 
     Ok(needed)
 }
 
-/// An output: what the file says about the value, or else that it is of floats.
+/// Returns an output: what the file says about the value, or else that it is of floats.
 fn output_of(graph: &Graph<'_>, output: &Output<'_>) -> Result<Vec<u8>, Obstacle> {
     let (name, mut known) = (output.name, None);
     graph.message.each::<Broken>(|field| {

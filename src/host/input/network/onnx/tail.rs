@@ -12,6 +12,9 @@ use crate::host::input::network::meaning::{Form, Meaning, PerClass, Reduction};
 
 /// More operators than stand behind any layer: bounds what a hostile file makes of it.
 const MOST: usize = 256;
+/// Why integers whose zero point is at one end of their range are no scores.
+const ONE_SIDED: &str = "rounds scores to integers whose zero point is the least or the largest of them, which cuts off all \
+     scores on one side of zero";
 
 /// What is known of a value behind the layer.
 #[derive(Clone, Debug)]
@@ -31,7 +34,7 @@ impl Value<'_> {
         self.integers.is_some()
     }
 
-    /// The value that integers stand for.
+    /// Returns the value that integers stand for.
     pub fn as_floats(&self) -> Self {
         Self { integers: None, ..self.clone() }
     }
@@ -100,8 +103,13 @@ impl<'g, 'a> Tail<'g, 'a> {
     ) -> Result<Self, Obstacle> {
         let classes = graph.lengths(layer).map_or(0, |(classes, _)| classes);
         let mut tail = Self { graph, shapes, folder, classes, states: HashMap::new(), ids: 1, node: 0 };
-        let first = tail.scores(layer)?;
-        tail.states.insert(layer.scores, State::Known(first));
+        let first = match tail.scores(layer)? {
+            _ if layer.scores_scale.is_some_and(|scale| tail.is_one_sided(scale)) => {
+                State::Lost { node: layer.node, why: ONE_SIDED.into() }
+            }
+            first => State::Known(first),
+        };
+        tail.states.insert(layer.scores, first);
         let mut count = 0;
         for (index, node) in graph.nodes.iter().enumerate() {
             if node.outputs.contains(&layer.scores) {
@@ -189,6 +197,21 @@ impl<'g, 'a> Tail<'g, 'a> {
         Ok((found.ok_or_else(|| fail("scale"))?, zero.transpose()?.unwrap_or(0.0)))
     }
 
+    /// Returns whether integers can't stand for numbers of both signs.
+    fn is_one_sided(&self, scale: Scale<'a>) -> bool {
+        // Integers without a zero point are unsigned bytes, and zero is zero.
+        let Some(zero) = scale.zero else { return true };
+        let kind = self.graph.tensor(zero).and_then(Result::ok).map_or(0, |tensor| tensor.kind());
+        let (least, most) = match kind {
+            2 => (0.0, 255.0),
+            3 => (-128.0, 127.0),
+            4 => (0.0, 65535.0),
+            5 => (-32768.0, 32767.0),
+            _ => return false,
+        };
+        self.graph.number(zero, self.folder).is_some_and(|zero| zero <= least || zero >= most)
+    }
+
     fn known(&self, value: &str) -> Option<&Value<'a>> {
         match self.states.get(value)? {
             State::Known(value) => Some(value),
@@ -201,7 +224,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         self.ids
     }
 
-    /// A constant beside a value: the layout of both together, and one number or one for each class.
+    /// Reads a constant beside a value: the layout of both together, and one number or one for each class.
     fn constant(&self, value: &Value<'a>, name: &str) -> Result<(Layout, PerClass), Fault> {
         let Some(shape) = self.graph.constant_shape(name) else {
             return Err(format!("takes \"{name}\", which neither is constant nor comes from the layer").into());
@@ -220,7 +243,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         value.meaning.affine.rows.as_ref().map_or(self.classes, Vec::len)
     }
 
-    /// What a node makes of the values that it takes.
+    /// Reads what a node makes of the values that it takes.
     fn read(&mut self, node: &Node<'a>, captured: bool) -> Result<Value<'a>, Fault> {
         if captured || matches!(node.op, "" | "If" | "Loop" | "Scan") {
             return Err("is an operator that is not looked into".into());
@@ -313,7 +336,13 @@ impl<'g, 'a> Tail<'g, 'a> {
                 if first.meaning.form == Form::LogP || !first.meaning.is_by_class() {
                     return Err("rounds values to integers".into());
                 }
-                let scale = self.scale(Scale { scale: node.input(1).ok_or("has no scale")?, zero: node.input(2) })?;
+                let scale = Scale { scale: node.input(1).ok_or("has no scale")?, zero: node.input(2) };
+                // Types of integers may also be said by an attribute, which leaves zero in their middle.
+                let is_signed = scale.zero.is_none() && matches!(node.int("output_dtype", 0)?, 3 | 5);
+                if matches!(first.meaning.form, Form::Scores(_)) && !is_signed && self.is_one_sided(scale) {
+                    return Err(ONE_SIDED.into());
+                }
+                let scale = self.scale(scale)?;
                 let step = if first.meaning.form == Form::P { first.step } else { first.step.max(scale.0) };
                 Ok(Value { integers: Some(scale), step, ..first })
             }
@@ -329,7 +358,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         }
     }
 
-    /// Whether a node only moves or rounds values.
+    /// Returns whether a node only moves or rounds values.
     fn is_move(&self, node: &Node<'a>) -> bool {
         match node.op {
             "Identity" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Transpose" | "Expand" | "CastLike" => true,
@@ -398,7 +427,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         Ok(Value { layout, ..value })
     }
 
-    /// Two operands: values of the layer, or one and a constant.
+    /// Joins two operands: values of the layer, or one and a constant.
     fn binary(&self, node: &Node<'a>, known: &[&'a str], id: usize) -> Result<Value<'a>, Fault> {
         let [a, b] = node.inputs[..] else { return Err("joins more than two values".into()) };
         if let (Some(first), Some(second)) = (self.known(a), self.known(b)) {
@@ -432,7 +461,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         Ok(Value { meaning, layout, ..first.clone() })
     }
 
-    /// Two values of the layer.
+    /// Joins two values of the layer.
     fn joined(node: &Node<'a>, a: &Value<'a>, b: &Value<'a>, id: usize) -> Result<Value<'a>, Fault> {
         let different = "joins two values of the layer that lie differently";
         let (a_layout, b_layout) = (a.layout.like(&b.layout), b.layout.like(&a.layout));
@@ -452,7 +481,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         Ok(Value { meaning, layout, step: a.step.max(b.step), ..a.clone() })
     }
 
-    /// A mask: values where it is true, a constant elsewhere, or the other way round.
+    /// Applies a mask: values where it is true, a constant elsewhere, or the other way round.
     fn chosen(&self, node: &Node<'a>, first: &Value<'a>, id: usize) -> Result<Value<'a>, Fault> {
         let [mask, a, b] = node.inputs[..] else { return Err("has not three inputs".into()) };
         let (is_left, other) = match (self.known(a).is_some(), self.known(b).is_some()) {
@@ -509,7 +538,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         Ok(Value { meaning, integers: None, ..value })
     }
 
-    /// Integers plus or times others.
+    /// Adds or multiplies integers with others.
     fn joined_integers(&self, node: &Node<'a>, value: Value<'a>, id: usize) -> Result<Value<'a>, Fault> {
         let other = node.input(3).ok_or("has no second operand")?;
         let at = |index: usize| -> Result<(f64, f64), Fault> {
@@ -529,7 +558,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         Ok(Value { meaning, layout, integers: Some(made), step: value.step.max(made.0), ..value })
     }
 
-    /// A normalisation with constants, which is one factor and one bias a class.
+    /// Applies a normalisation with constants: one factor and one bias for each class.
     fn normalised(&self, node: &Node<'a>, value: Value<'a>, id: usize) -> Result<Value<'a>, Fault> {
         if node.int("training_mode", 0)? != 0
             || value.layout.rank().zip(value.layout.class_from_end()).is_none_or(|(rank, class)| rank != class + 2)
@@ -552,7 +581,7 @@ impl<'g, 'a> Tail<'g, 'a> {
         Ok(Value { meaning, ..value })
     }
 
-    /// Some of the classes.
+    /// Takes some of the classes.
     fn picked(&self, node: &Node<'a>, value: Value<'a>, id: usize) -> Result<Value<'a>, Fault> {
         let classes = self.classes(&value);
         let list = |at: usize, name: &str| -> Result<Option<Vec<i64>>, Fault> {

@@ -60,7 +60,7 @@ impl<'a> Tensor<'a> {
         Ok(tensor)
     }
 
-    /// The values; `folder` is that of the network.
+    /// Returns the values; `folder` is that of the network.
     pub fn read(&self, folder: &Path) -> Result<Array, Obstacle> {
         let count = self.count()?;
         let bytes = match &self.external {
@@ -77,7 +77,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// The bytes of values that are in another file.
+    /// Returns the bytes of values that are in another file.
     pub fn outside(&self, folder: &Path) -> Result<Vec<u8>, Obstacle> {
         let Some(external) = &self.external else { return Ok(Vec::new()) };
         let fail = |why: String| Obstacle::External { tensor: self.name.into(), file: external.file.into(), why };
@@ -103,7 +103,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// The tensor's message with the values of another file in it.
+    /// Returns the tensor's message with the values of another file in it.
     pub fn taken_in(&self, folder: &Path) -> Result<Vec<u8>, Obstacle> {
         let bytes = self.outside(folder)?;
         let mut message = Vec::with_capacity(bytes.len() + 64);
@@ -117,12 +117,12 @@ impl<'a> Tensor<'a> {
         Ok(message)
     }
 
-    /// Whether its values are signed bytes.
+    /// Returns whether its values are signed bytes.
     pub fn is_i8(&self) -> bool {
         self.kind == 3
     }
 
-    /// Whether it is one boolean that is false.
+    /// Returns whether it is one boolean that is false.
     pub fn is_false(&self) -> bool {
         let is_false = |values| matches!(values, Ok(Values::Int(values)) if values == [0]);
         self.kind == 9
@@ -130,12 +130,12 @@ impl<'a> Tensor<'a> {
             && is_false(self.raw.map_or_else(|| self.listed(), |raw| self.decode(raw)))
     }
 
-    /// The number of its type.
+    /// Returns the number of its type.
     pub fn kind(&self) -> i64 {
         self.kind
     }
 
-    /// The values of a short list of integers in the file itself: axes, lengths, indices.
+    /// Returns the values of a short list of integers in the file itself: axes, lengths, indices.
     pub fn integers(&self) -> Option<Vec<i64>> {
         /// Indices of classes can be many; nothing here is longer.
         const MOST: usize = 1 << 20;
@@ -192,7 +192,7 @@ impl<'a> Tensor<'a> {
         })
     }
 
-    /// Values as a list of numbers: the format's other encoding.
+    /// Returns values as a list of numbers: the format's other encoding.
     fn listed(&self) -> Result<Values, Obstacle> {
         let (mut floats, mut ints) = (Vec::new(), Vec::new());
         self.size()?;

@@ -21,6 +21,17 @@ pub(super) struct Output {
     pub data: Vec<f32>,
 }
 
+impl Output {
+    /// Takes an input of the network as it is.
+    pub fn given(tensor: &Tensor) -> Self {
+        let data = match &tensor.values {
+            TensorValues::Float(values) => values.clone(),
+            TensorValues::Int(values) => values.iter().map(|&value| value as f32).collect(),
+        };
+        Self { shape: tensor.shape.clone(), data }
+    }
+}
+
 impl Engine {
     pub fn load(file: Vec<u8>) -> Result<Self, Obstacle> {
         let model = guarded(|| ModelOptions::with_all_ops().load(file).map_err(|error| error.to_string()))?;
@@ -59,7 +70,7 @@ fn output(value: Value) -> Result<Output, Obstacle> {
     Ok(Output { shape, data })
 }
 
-/// The engine expects well-formed networks: its panics are errors here.
+/// Runs the engine, which expects well-formed networks: its panics are errors here.
 fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, Obstacle> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result.map_err(Obstacle::Engine),

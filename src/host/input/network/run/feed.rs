@@ -19,7 +19,7 @@ pub struct InputFile {
 }
 
 impl InputFile {
-    /// From `FILE` or `NAME=FILE`.
+    /// Parses `FILE` or `NAME=FILE`.
     pub fn parse(text: &str) -> Self {
         match text.split_once('=') {
             Some((name, path)) if !Path::new(text).exists() => {
@@ -33,7 +33,7 @@ impl InputFile {
 /// One array for each input, in the order of the inputs.
 pub(super) type Batch = Vec<Tensor>;
 
-/// The files of each input, in the order of the inputs: the first files of all belong together, then the second ones.
+/// Assigns the files of each input, in the order of the inputs: the first files of all belong together, then the second ones.
 pub(super) fn assign<'f>(inputs: &[Input<'_>], files: &'f [InputFile]) -> Result<Vec<Vec<&'f Path>>, Obstacle> {
     let mut assigned = vec![Vec::new(); inputs.len()];
     let takes = || {
@@ -84,7 +84,7 @@ pub(super) fn read(input: &Input<'_>, path: &Path) -> Result<Tensor, Obstacle> {
     typed(input, tensor, path)
 }
 
-/// Integers become floats where floats are wanted; the other way round, something is wrong.
+/// Turns integers into floats where floats are wanted; the other way round is an error.
 fn typed(input: &Input<'_>, tensor: Tensor, path: &Path) -> Result<Tensor, Obstacle> {
     let wants_floats = matches!(input.kind, 1 | 10 | 11 | 16);
     let values = match tensor.values {
@@ -118,7 +118,7 @@ pub(super) fn portions(
     Ok(())
 }
 
-/// Some examples of an array.
+/// Returns some examples of an array.
 fn rows(tensor: &Tensor, first: usize, count: usize) -> Tensor {
     fn part<T: Clone>(values: &[T], examples: usize, first: usize, count: usize) -> Vec<T> {
         let size = values.len() / examples.max(1);
@@ -134,7 +134,7 @@ fn rows(tensor: &Tensor, first: usize, count: usize) -> Tensor {
     Tensor { shape, values }
 }
 
-/// The shape and type that an input takes.
+/// Returns the shape and type that an input takes.
 fn described(input: &Input<'_>) -> String {
     let kind = if matches!(input.kind, 1 | 10 | 11 | 16) { "floats" } else { "integers" };
     match &input.shape {

@@ -39,7 +39,7 @@ pub struct Seen {
 }
 
 impl Onnx {
-    /// The inputs of the output layer on files of inputs of the network, which is run up to there. `progress` is told the
+    /// Runs the network up to its output layer on files of inputs, and returns the inputs of that layer. `progress` is told the
     /// share that is done.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Onnx {
         Ok((self.named(queries.ok_or_else(none))?, skipped))
     }
 
-    /// As [`Onnx::queries`], and runs the rest of the network too: `each` is given queries and probabilities, portion by
+    /// Runs the whole network, as [`Onnx::queries`] runs its body: `each` is given queries and probabilities, portion by
     /// portion.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Onnx {
         self.run(options, Extent::Whole, each)
     }
 
-    /// As [`Onnx::answers`], for the first portion of the inputs alone.
+    /// Runs the whole network on the first portion of the inputs alone.
     fn first_answers(
         &self,
         options: &RunOptions<'_>,
@@ -98,9 +98,14 @@ impl Onnx {
             let files = feed::assign(&graph.inputs, options.inputs)?;
             let query_scale = graph.query_scale(&head, self.folder())?;
             let truths = if whole { truths(&head) } else { Vec::new() };
-            let names = core::iter::once(head.layer.query).chain(truths.iter().copied());
+            // A layer may take an input of the network as it is: then there is no body to run.
+            let given = graph.inputs.iter().position(|input| input.name == head.layer.query);
+            let names = given.is_none().then_some(head.layer.query).into_iter().chain(truths.iter().copied());
             let outputs: Vec<_> = names.map(|name| ValueOutput::of(&shapes, name)).collect();
-            let engine = Engine::load(self.with_outputs(&graph, &shapes, &outputs, true)?)?;
+            let engine = match outputs.is_empty() {
+                true => None,
+                false => Some(Engine::load(self.with_outputs(&graph, &shapes, &outputs, true)?)?),
+            };
             let (count, mut is_done) = (files.first().map_or(0, Vec::len), false);
             for at in 0..count {
                 if is_done {
@@ -114,8 +119,10 @@ impl Onnx {
                     }
                     is_done = extent == Extent::First;
                     let named: Vec<_> = graph.inputs.iter().map(|input| input.name).zip(tensors).collect();
-                    let mut found = engine.run(&named)?.into_iter();
-                    let mut query = found.next().ok_or_else(|| Obstacle::Engine("it gave nothing".into()))?;
+                    let found = engine.as_ref().map(|engine| engine.run(&named)).transpose()?;
+                    let mut found = found.unwrap_or_default().into_iter();
+                    let query = given.map(|at| Output::given(&tensors[at])).or_else(|| found.next());
+                    let mut query = query.ok_or_else(|| Obstacle::Engine("it gave nothing".into()))?;
                     if let Some((scale, zero)) = query_scale {
                         query.data.iter_mut().for_each(|value| *value = (*value - zero) * scale);
                     }
@@ -153,7 +160,7 @@ enum Extent {
     First,
 }
 
-/// The values that say what the network answers: for a layer that was asked for by name the network's own outputs, and
+/// Returns the values that say what the network answers: for a layer that was asked for by name the network's own outputs, and
 /// the layer's scores to know their places by.
 fn truths<'a>(head: &Head<'a>) -> Vec<&'a str> {
     let mut names = vec![head.truth];
@@ -161,7 +168,7 @@ fn truths<'a>(head: &Head<'a>) -> Vec<&'a str> {
     names
 }
 
-/// What the network answers: p of every class, in the order of the queries.
+/// Returns the network's answers: p of every class, in the order of the queries.
 fn answers(head: &Head<'_>, found: Vec<Output>, places: &[usize]) -> Result<Matrix, Obstacle> {
     let none = || Obstacle::Engine("it gave nothing".into());
     let mut found = found.into_iter();
@@ -181,7 +188,7 @@ fn answers(head: &Head<'_>, found: Vec<Output>, places: &[usize]) -> Result<Matr
     ordered(rows(other, class)?, head.layout.order().as_deref(), places)
 }
 
-/// The rows that are kept.
+/// Returns the rows that are kept.
 fn picked(rows: &Matrix, kept: &[bool]) -> Result<Matrix, Obstacle> {
     if rows.rows() != kept.len() {
         return Err(Obstacle::Engine("its output has another number of rows than the layer's input".into()));
@@ -190,13 +197,13 @@ fn picked(rows: &Matrix, kept: &[bool]) -> Result<Matrix, Obstacle> {
     Matrix::new(data, rows.cols()).ok_or_else(|| Obstacle::Engine("it gave nothing".into()))
 }
 
-/// Lengths of the axes beside that of the columns.
+/// Returns lengths of the axes beside that of the columns.
 fn places(shape: &[usize], axis: usize) -> Vec<usize> {
     let at = shape.len().checked_sub(1 + axis);
     shape.iter().enumerate().filter(|&(axis, _)| Some(axis) != at).map(|(_, &length)| length).collect()
 }
 
-/// Rows in the order of the queries, whose places have these lengths: rows run through the axes in another order.
+/// Returns rows in the order of the queries, whose places have these lengths: rows run through the axes in another order.
 fn ordered(rows: Matrix, order: Option<&[u32]>, places: &[usize]) -> Result<Matrix, Obstacle> {
     let lost = || Obstacle::Engine("the order of what it gives can't be followed".into());
     let order = order.ok_or_else(lost)?;
@@ -225,7 +232,7 @@ fn ordered(rows: Matrix, order: Option<&[u32]>, places: &[usize]) -> Result<Matr
     Matrix::new(data, rows.cols()).ok_or_else(lost)
 }
 
-/// Rows of the axis that holds columns or classes, counted from the end.
+/// Returns rows of the axis that holds columns or classes, counted from the end.
 fn rows(output: Output, axis: usize) -> Result<Matrix, Obstacle> {
     let Output { shape, data } = output;
     // A class may be masked by a score of −∞.

@@ -38,12 +38,12 @@ pub(super) fn kept(inputs: &[Input<'_>], tensors: &Batch, examples: usize, steps
     kept
 }
 
-/// Whether an axis of this length can be what `steps` steps are made of.
+/// Returns whether an axis of this length can be what `steps` steps are made of.
 fn is_time(length: usize, steps: usize) -> bool {
     steps > 1 && length >= steps && length.is_multiple_of(steps)
 }
 
-/// How much of an axis is used, by one example, before it ends in one value over and over.
+/// Returns how much of an axis one example uses before it ends in one value over and over.
 fn used<T: PartialEq>(values: &[T], tensor: &Tensor, axis: usize, example: usize) -> usize {
     let length = tensor.shape[axis];
     let inner: usize = tensor.shape[axis + 1..].iter().product();

@@ -20,12 +20,12 @@ pub(super) struct Vector<'a, const SIZE: usize> {
 }
 
 impl<'a> Table<'a> {
-    /// The table that a file starts with.
+    /// Returns the table that a file starts with.
     pub fn root(bytes: &'a [u8]) -> Option<Self> {
         Self::at(bytes, 0)
     }
 
-    /// The table that the offset at `place` leads to.
+    /// Returns the table that the offset at `place` leads to.
     fn at(bytes: &'a [u8], place: usize) -> Option<Self> {
         let at = place.checked_add(u32_at(bytes, place)? as usize)?;
         // Its first field leads back to the offsets of the others.
@@ -36,7 +36,7 @@ impl<'a> Table<'a> {
         Some(Self { bytes, at, offsets: offsets.get(4..length)? })
     }
 
-    /// Where a field stands, if it is there.
+    /// Returns the place of a field, if it is there.
     fn field(&self, number: usize) -> Option<usize> {
         let offset = u16::from_le_bytes(*self.offsets.get(2 * number..)?.first_chunk()?);
         (offset != 0).then(|| self.at.checked_add(offset.into()))?

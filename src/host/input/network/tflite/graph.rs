@@ -153,12 +153,12 @@ impl<'a> Graph<'a> {
         Some(Tensor { table, buffers: self.buffers })
     }
 
-    /// What people call an operator: the name of its output, and its kind.
+    /// Returns the name of an operator's output, and the operator's kind.
     pub fn label(&self, operator: &Operator<'a>) -> String {
         format!("{} ({})", self.id(operator), kind(operator.code))
     }
 
-    /// What `--layer` takes.
+    /// Returns the name that `--layer` takes.
     pub fn id(&self, operator: &Operator<'a>) -> &'a str {
         self.tensor(operator.output).map_or("", |tensor| tensor.name())
     }
@@ -178,7 +178,7 @@ impl<'a> Tensor<'a> {
         lengths.map(|lengths| lengths.ints().map(|n| usize::try_from(n).unwrap_or(0)).collect()).unwrap_or_default()
     }
 
-    /// Lengths of its axes, with those that vary.
+    /// Returns lengths of its axes, with those that vary.
     pub fn dims(&self) -> Vec<Dim> {
         let shape = self.shape();
         let said: Vec<i32> = self.table.vector::<4>(7).map(|said| said.ints().collect()).unwrap_or_default();
@@ -189,12 +189,12 @@ impl<'a> Tensor<'a> {
         shape.iter().enumerate().map(length).collect()
     }
 
-    /// Whether its values are floats, or integers with a scale.
+    /// Returns whether its values are floats, or integers with a scale.
     pub fn is_real(&self) -> bool {
         matches!(self.kind(), 0 | 1) || self.quantisation().is_some()
     }
 
-    /// The values of a short list of integers.
+    /// Returns the values of a short list of integers.
     pub fn integers(&self) -> Option<Vec<i64>> {
         let data = self.data()?;
         match self.kind() {
@@ -204,7 +204,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// The number of its type.
+    /// Returns the number of its type.
     fn kind(&self) -> u8 {
         self.table.u8(1).unwrap_or(0)
     }
@@ -235,7 +235,7 @@ impl<'a> Tensor<'a> {
         scales.first().filter(|scale| scale.is_finite() && **scale > 0.0).map(|&scale| (scale, zero))
     }
 
-    /// The values of a constant, with their scales multiplied in.
+    /// Returns the values of a constant, with their scales multiplied in.
     pub fn read(&self) -> Result<Array, Obstacle> {
         let fail = |what: &str| Obstacle::Malformed(format!("the tensor \"{}\" {what}", self.name()));
         let data = self.data().ok_or_else(|| fail("is not a constant"))?;

@@ -69,7 +69,7 @@ impl Tflite {
         }
     }
 
-    /// The output layer: the one whose output is called `name`, or the one that the network's outputs come from.
+    /// Returns the output layer: the one whose output is called `name`, or the one that the network's outputs come from.
     ///
     /// ```
     /// let network = zhat::host::input::network::Tflite::open("models/import/float.tflite")?;
@@ -91,7 +91,7 @@ fn broken() -> Obstacle {
     Obstacle::Malformed("is broken: an operator or a tensor is not where it should be".into())
 }
 
-/// What is computed on the operator's result: zero for nothing.
+/// Returns the number of the activation that an operator applies to its result; zero for none.
 fn activation(operator: &Operator<'_>) -> u8 {
     let field = match operator.code {
         CONV_2D => 3,
@@ -173,7 +173,7 @@ impl<'a> Network<'_, 'a> {
         Ok(Head { left_out, ..head })
     }
 
-    /// The layer that the network's outputs come from.
+    /// Returns the layer that the network's outputs come from.
     fn last(&self) -> Result<Head<'a>, Obstacle> {
         let outputs: Vec<i32> = self.graph.outputs.ints().collect();
         let layers = self.layers_before(&outputs);
@@ -198,7 +198,7 @@ impl<'a> Network<'_, 'a> {
         }
     }
 
-    /// What all outputs that come from a layer answer: the head, or why it is none.
+    /// Returns the head that all outputs of a layer agree on, or why there is none.
     fn judged(&self, layer: usize) -> Result<Result<Head<'a>, Obstacle>, Obstacle> {
         let tail = Tail::of(self, layer)?;
         if tail.classes < 2 {
@@ -269,7 +269,7 @@ impl<'a> Network<'_, 'a> {
         Ok(Network { graph, all, makers })
     }
 
-    /// The last linear layers on all ways to some tensors.
+    /// Returns the last linear layers on all ways to some tensors.
     fn layers_before(&self, tensors: &[i32]) -> Vec<usize> {
         let (mut found, mut open, mut seen) = (Vec::new(), tensors.to_vec(), HashSet::new());
         while let Some(tensor) = open.pop() {
@@ -284,7 +284,7 @@ impl<'a> Network<'_, 'a> {
         found
     }
 
-    /// All operators that some tensors come from.
+    /// Returns all operators that some tensors come from.
     fn ancestors(&self, tensors: &[i32]) -> HashSet<usize> {
         let (mut found, mut open) = (HashSet::new(), tensors.to_vec());
         while let Some(tensor) = open.pop() {
@@ -295,7 +295,7 @@ impl<'a> Network<'_, 'a> {
         found
     }
 
-    /// Whether an operator is a linear layer with constant weights, or why not.
+    /// Checks that an operator is a linear layer with constant weights; the error says why it is none.
     fn linear(&self, operator: &Operator<'a>) -> Result<(), String> {
         if !matches!(operator.code, FULLY_CONNECTED | CONV_2D) {
             return Err("is not a linear layer".into());
@@ -318,7 +318,7 @@ impl<'a> Network<'_, 'a> {
         }
     }
 
-    /// The weights: a constant, or one that is made floats of.
+    /// Returns the weights: a constant, or one that is made floats of.
     fn weights(&self, operator: &Operator<'a>) -> Option<graph::Tensor<'a>> {
         self.constant(*operator.inputs.get(1)?)
     }

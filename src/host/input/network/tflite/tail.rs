@@ -104,7 +104,7 @@ impl<'n, 'g, 'a> Tail<'n, 'g, 'a> {
         }
     }
 
-    /// The step of integers; zero for floats.
+    /// Returns the step of integers; zero for floats.
     fn step(&self, tensor: i32) -> f32 {
         let scales = self.network.graph.tensor(tensor).and_then(|tensor| tensor.quantisation());
         scales.and_then(|(scales, _, _)| scales.first().copied()).unwrap_or(0.0)
@@ -115,7 +115,7 @@ impl<'n, 'g, 'a> Tail<'n, 'g, 'a> {
         tensor.and_then(|tensor| tensor.integers()).ok_or_else(|| "takes its axes from a value".into())
     }
 
-    /// A constant beside a value: the layout of both together, and one number or one for each class.
+    /// Reads a constant beside a value: the layout of both together, and one number or one for each class.
     fn constant(&self, value: &Value, tensor: i32) -> Result<(Layout, PerClass), String> {
         let missing = "takes a tensor that neither is constant nor comes from the layer";
         let found = self.network.constant(tensor).ok_or(missing)?;
@@ -130,7 +130,7 @@ impl<'n, 'g, 'a> Tail<'n, 'g, 'a> {
         }
     }
 
-    /// What an operator makes of the values that it takes.
+    /// Reads what an operator makes of the values that it takes.
     fn read(&self, operator: &Operator<'a>, id: usize) -> Result<Value, String> {
         let known: Vec<i32> = operator.inputs.iter().copied().filter(|&input| self.known(input).is_some()).collect();
         let first =
