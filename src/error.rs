@@ -53,6 +53,8 @@ pub enum Error {
     NoQuery,
     /// The query was quantised for another model.
     OtherModel,
+    /// The answer is to another query, or of another model.
+    OtherQuery,
     /// The [`QueryBuffer`](crate::QueryBuffer) is too short for the model; holds the `D` that it needs.
     QueryColumns(u32),
     /// The caller's memory for the query is too short for the model; holds the required length in words.
@@ -100,6 +102,9 @@ impl fmt::Display for Error {
             Self::QueryTooLarge => f.write_str("the query is too large: scores could leave the range of ±4000 nats"),
             Self::NoQuery => f.write_str("there is no query: none was set, or the last one was refused"),
             Self::OtherModel => f.write_str("the query was quantised for another model"),
+            Self::OtherQuery => {
+                f.write_str("the answer is to another query or of another model: pass those that were classified")
+            }
             Self::QueryColumns(needed) => write!(f, "the query's buffer is too small: it needs {needed} columns"),
             Self::QueryWords(needed) => write!(f, "the query's memory is too small: it needs {needed} words"),
             Self::ScratchWords(needed) => {

@@ -155,7 +155,7 @@ mod readme {}
 pub use classifier::Classifier;
 pub use error::Error;
 #[doc(inline)]
-pub use estimators::{LabelSet, Prediction, Ranked, exact};
+pub use estimators::{Familiarity, LabelSet, Prediction, Ranked, exact};
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub use host::{doc_example, doc_file};

@@ -23,7 +23,8 @@ pub struct ZhatClass {
     pub upper: f32,
 }
 
-/// Yes, no, or unknown because the model was built with too few queries.
+/// Yes, no, or unknown: the model was built with too few queries, the cap is smaller than the stored one, or the scratch
+/// memory was too small for the search (`overflowed`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ZhatAnswer {
@@ -31,7 +32,7 @@ pub enum ZhatAnswer {
     No = 0,
     /// Yes.
     Yes = 1,
-    /// Unknown: the model file has no threshold for it.
+    /// Unknown.
     Unknown = 2,
 }
 
@@ -41,7 +42,8 @@ pub enum ZhatAnswer {
 pub struct ZhatResult {
     /// ln Z.
     pub log_z: f32,
-    /// Yes if the query is like those that the model was measured with. Only then do the classes have intervals.
+    /// Yes if the query is like those that the model was calibrated with. Only then do the classes have intervals, and only
+    /// with the stored budget.
     pub familiar: ZhatAnswer,
     /// Yes if the energy is above the model's threshold for inputs that belong to no class.
     pub rejected: ZhatAnswer,
@@ -57,15 +59,15 @@ pub struct ZhatResult {
     pub bytes: u32,
     /// The number of classes written. Fewer than `top_len` only if fewer rows were scored.
     pub top_len: u32,
-    /// 1 if the scratch memory was too small for all nodes that the budget would have reached, 0 otherwise. The answer
-    /// is valid, but less precise than with `zhat_scratch_words`.
+    /// 1 if the scratch memory was too small for all nodes that the budget would have reached, 0 otherwise. The answer is
+    /// within the budget, but its error was not measured, and there are no intervals.
     pub overflowed: u32,
-    /// Z and the norm of the query in full, for `zhat_probability` only.
+    /// Z in full and a hash of the query, for `zhat_probability` only.
     pub whole: [u32; 4],
 }
 
 /// Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes. Zero stands for the
-/// stored budget, for which the intervals hold. If the model has no index, all rows are scored.
+/// stored budget, the only one with intervals. If the model has no index, all rows are scored.
 ///
 /// # Safety
 /// `model` points to a model, or to zeros; `query` to `query_len` floats; `scratch` to `scratch_words` words, `top` to
@@ -282,8 +284,8 @@ pub unsafe extern "C" fn zhat_probability(
 fn probability(model: &Model<'_>, words: &[u32], result: &ZhatResult, class: usize) -> Result<f32, ZhatError> {
     let query = Query::left_in(words, model.rows().stride()).ok_or(ZhatError::Scratch)?;
     query.check(model)?;
-    let [exponent, low, high, norm] = result.whole;
-    if query.norm().to_bits() != norm {
+    let [exponent, low, high, fingerprint] = result.whole;
+    if query.fingerprint() != fingerprint {
         return Err(ZhatError::OtherQuery);
     }
     let row = model.row_of_class(class).ok_or(ZhatError::NoSuchClass)?;
@@ -475,7 +477,7 @@ impl ZhatResult {
             bytes: prediction.work.bytes,
             top_len: prediction.top.len() as u32,
             overflowed: prediction.overflowed().into(),
-            whole: [exponent, low, high, query.norm().to_bits()],
+            whole: [exponent, low, high, query.fingerprint()],
         }
     }
 }

@@ -135,7 +135,7 @@ impl From<Error> for ZhatError {
             Error::QueryWords(_) | Error::QueryColumns(_) | Error::ScratchWords(_) => Self::Scratch,
             Error::NoIndex => Self::NoIndex,
             Error::Budget(_) => Self::Budget,
-            Error::NoQuery | Error::OtherModel => Self::OtherQuery,
+            Error::NoQuery | Error::OtherModel | Error::OtherQuery => Self::OtherQuery,
             Error::NoSuchClass => Self::NoSuchClass,
             Error::MarkWords(_) | Error::NoiseScores(_) | Error::NoBounds => Self::Other,
         }

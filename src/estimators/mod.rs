@@ -69,7 +69,8 @@ pub use moments::{moments, moments_with_samples};
 #[cfg(feature = "std")]
 pub use oracle::{Oracle, OracleHead, RetrievalError};
 pub use paper::{mimps, nmimps, self_normalised, uniform};
-pub use prediction::{Prediction, Ranked};
+pub(crate) use prediction::Basis;
+pub use prediction::{Familiarity, Prediction, Ranked};
 pub use sets::LabelSet;
 #[cfg(feature = "capi")]
 pub(crate) use {known::known_of, sets::set_of};

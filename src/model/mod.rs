@@ -112,7 +112,7 @@ pub(crate) use sets::SetRule;
 pub use sets::Sets;
 pub use settings::{InputScale, Measured, Settings};
 pub use trust::{Answers, Trust};
-pub(crate) use trust::{Judge, numbers, unit};
+pub(crate) use trust::{Calibration, error_unit, numbers};
 #[cfg(feature = "std")]
 pub(crate) use trust::{NUMBERS, growth};
 pub use view::{Aligned, Model};

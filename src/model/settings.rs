@@ -86,7 +86,7 @@ pub struct Measured {
     pub error: f32,
     /// The share of queries whose best class was found.
     pub recall: f32,
-    /// The share of queries whose 95 % interval held the exact probability of the best class found.
+    /// Of the queries that have a 95 % interval, the share for which it held the float layer's probability of the best class found.
     pub coverage: f32,
     /// Mean work, as a share of N.
     pub work: f32,

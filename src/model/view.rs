@@ -3,7 +3,7 @@
 #[cfg(feature = "alloc")]
 use super::header::Known;
 use super::header::{FileHeader, Header, Section};
-use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Recognition, Sets, Settings, Trust, check};
+use super::{Calibration, Fmbe, InputScale, Links, Measured, Names, Recognition, Sets, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Bits, Indices, Query, RowFormat, RowTable};
@@ -369,11 +369,12 @@ impl<'a> Model<'a> {
         self.trust.map(Trust::from_words)
     }
 
-    /// Returns the numbers behind intervals, and w·q of [`Trust`].
+    /// Returns the calibration of exact or of estimated answers, and w·q of [`Trust`].
     #[inline]
-    pub(crate) fn judge(&self, query: &Query, of_exact: bool) -> Option<(Judge<'a>, f32)> {
+    pub(crate) fn calibration(&self, query: &Query, of_exact: bool) -> Option<(Calibration<'a>, f32)> {
         let words = self.trust?;
-        Some((Judge::new(words, of_exact), query.times_row(self.likeness, self.bits()) * words[6]))
+        let likeness = query.times_row(self.likeness, self.bits()) * Trust::likeness_scale(words);
+        Some((Calibration::new(words, of_exact)?, likeness))
     }
 
     /// Returns true if the numbers behind intervals are valid or absent.

@@ -141,6 +141,15 @@ impl Query {
         (up < u16::BITS).then_some(up)
     }
 
+    /// Returns a hash of the query and its model, that tells one query from another.
+    #[inline(never)]
+    pub(crate) fn fingerprint(&self) -> u32 {
+        self.values.iter().take(self.len.into()).fold(self.model ^ self.norm.to_bits(), |hash, &value| {
+            keep_small();
+            hash.wrapping_mul(31).wrapping_add(value as u32)
+        })
+    }
+
     /// Checks that the query was quantised for rows of this format.
     #[inline]
     pub(crate) fn check_rows(&self, rows: &RowFormat) -> Result<(), Error> {

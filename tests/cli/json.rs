@@ -17,6 +17,8 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
     write_npy(files.path("many.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 600, 3)).unwrap();
     files.npy("many-labels.npy", "<i8", &[600], (0..600_i64).flat_map(|i| (i % 50).to_le_bytes()).collect());
     write_npy(files.path("three.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 3, 3)).unwrap();
+    // One query is too few for figures: `eval` warns.
+    write_npy(files.path("one.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 1, 3)).unwrap();
     let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/import");
     for name in ["gemm.onnx", "int8.tflite"] {
         std::fs::copy(networks.join(name), files.path(name)).unwrap();
@@ -42,7 +44,7 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
         "inspect bare.zhat",
         "inspect many.zhat",
         &format!("eval model.zhat {LAYER}"),
-        "eval model.zhat --weights weights.npy --bias bias.npy --queries three.npy",
+        "eval model.zhat --weights weights.npy --bias bias.npy --queries one.npy",
         &format!(
             "eval model.zhat {LAYER} --labels labels.npy --calibration calibration.npy --estimators all --seeds 1"
         ),

@@ -117,7 +117,7 @@ pub struct Build {
     /// reads with the feature `rows4`
     #[arg(long, value_name = "BITS", default_value = "8", value_parser = args::bits)]
     bits: Bits,
-    /// The share of --queries that may be taken for none of the classes: sets the threshold of the energy and, with
+    /// The most of the queries to come that may be taken for none of the classes: sets the threshold of the energy and, with
     /// --ood-queries, that of `Prediction::is_known`
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = args::share)]
     reject: f32,
@@ -456,6 +456,7 @@ impl Build {
         }
         let own = [(queries, &name), (test, &test_name)].into_iter().filter_map(|(it, name)| Some((it?, name)));
         let mut found: Vec<String> = own.flat_map(|(queries, name)| warnings::of_queries(name, queries)).collect();
+        found.extend(queries.and_then(|queries| warnings::of_calibration(&name, queries)));
         if let (Some(queries), Some(test)) = (queries, test) {
             found.extend(warnings::of_scale(&test_name, test, &name, queries));
         }
@@ -612,6 +613,13 @@ impl Build {
                     maybe(found.coverage95_others),
                     maybe(found.familiar)
                 );
+                if let Some(rejected) = found.rejected {
+                    let (rejected, asked) = (percent(rejected), percent(self.reject));
+                    let _ = writeln!(
+                        text,
+                        "reject        {rejected} of them by their energy; at most {asked} was asked for"
+                    );
+                }
                 if let (Some(loss), Some(ece)) = (found.log_loss, found.ece) {
                     let _ = writeln!(text, "labels        log-loss {loss:.4}, calibration error {}", percent(ece));
                 }

@@ -108,7 +108,7 @@ fn text(d: &Description) -> String {
             );
             let _ = writeln!(
                 text,
-                "reject    above an energy of {:.3}, as {} of the calibration queries are",
+                "reject    above an energy of {:.3}, as {} of the queries held out are",
                 trust.reject_energy,
                 percent(trust.reject_rate)
             );

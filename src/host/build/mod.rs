@@ -5,15 +5,16 @@
 //!   → Quantised   int8 or 4-bit rows whose rounding errors make up for each other in the scores
 //!   → Clustered   a k-means tree in the metric of the queries; rows reordered leaf by leaf
 //!   → Fitted      each node's log-mass: moments and a learned linear correction
-//!   → Linked      rows that are high together, nearest neighbours, what a search misses
+//!   → Linked      rows that are high together, nearest neighbours, links that a search misses
 //!   → chosen      tree, budget and links by what queries held out show; then taught by more of them
 //!   → assembled   one file
-//!   → proved      intervals measured against the float layer
+//!   → calibrated  intervals measured against the float layer
 //! ```
 //!
 //! `pipeline` has the stages, `choose` the comparison, `tunables` every number with its reason.
 
 mod assemble;
+mod calibrate;
 mod choose;
 mod cluster;
 mod corrections;
@@ -23,7 +24,6 @@ mod nodes;
 mod parts;
 mod pipeline;
 mod plan;
-mod prove;
 mod stress;
 mod synthetic;
 mod tunables;
@@ -177,20 +177,21 @@ pub fn build(
     check_queries(weights, calibration)?;
     progress(Stage::Quantise);
     let parts = Parts::new(weights, calibration, targets.seed);
-    let like = calibration.unwrap_or(&parts.tune);
-    let quantised = Quantised::new(weights, biases, like, calibration.is_some(), targets.bits);
+    let tuned = calibration.map(|all| parts.tuned(all));
+    let like = tuned.unwrap_or(&parts.tune);
+    let quantised = Quantised::new(weights, biases, like, tuned.is_some(), targets.bits);
     let log_z_of_zero = Log2::from_nats(linear::log_sum_exp(&quantised.rows.biases_in_nats()));
     let job = Job { weights, parts: &parts, like, targets, log_z_of_zero };
     let mut trials = Vec::new();
-    let (model, index) = match job.index(&quantised, calibration.is_some(), progress, &mut trials)? {
+    let (model, index) = match job.index(&quantised, tuned.is_some(), progress, &mut trials)? {
         Ok((model, chosen)) => (model, Ok(chosen)),
         Err(reason) => (quantised.without_index(log_z_of_zero)?, Err(reason)),
     };
     let layer = FloatLayer { weights, biases, temperature: 1.0 };
-    let trust = match (&parts.prove, calibration) {
-        (Some(queries), Some(all)) => {
+    let trust = match (&parts.prove, tuned) {
+        (Some(queries), Some(tuned)) => {
             progress(Stage::Prove);
-            prove::prove(&model.model(), layer, queries, all, targets.reject)?
+            calibrate::calibrate(&model.model(), layer, tuned, queries, targets.reject)?
         }
         _ => None,
     };

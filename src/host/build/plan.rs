@@ -97,7 +97,7 @@ pub struct Targets {
     pub bits: Bits,
     /// The share of the rows that have links, those that queries reach most often; as few as do no harm if it is left open.
     pub linked: Option<f32>,
-    /// The share of calibration queries that may be taken for none of the classes.
+    /// The most of the queries to come that may be taken for none of the classes, as a share.
     pub reject: f32,
     /// Whether to build an index even where scoring all rows is cheaper: to compare methods that need one.
     pub always_index: bool,

@@ -124,6 +124,8 @@ pub struct Answer {
     pub intervals: heapless::Vec<(f32, f32), TOP>,
     /// True if the query is familiar; `None` if the model cannot tell.
     pub familiar: Option<bool>,
+    /// Whether its energy is above the model's threshold, where the model has one.
+    pub rejected: Option<bool>,
     /// The factors that turn a probability into the ends of its 95 % interval, for estimates that are a sample mean.
     pub sampled: Option<(f32, f32)>,
     /// Row-equivalents.
@@ -138,7 +140,7 @@ impl Answer {
         });
         let top = head.iter().take(TOP).map(|candidate| (candidate.class, candidate.score.to_nats())).collect();
         let (log_z, work) = (estimate.log_z(), estimate.work.row_equivalents());
-        Self { log_z, top, intervals: heapless::Vec::new(), familiar: None, sampled, work }
+        Self { log_z, top, intervals: heapless::Vec::new(), familiar: None, rejected: None, sampled, work }
     }
 
     fn predicted(prediction: &Prediction<TOP>) -> Self {
@@ -147,6 +149,7 @@ impl Answer {
             top: prediction.top.iter().map(|ranked| (ranked.class, ranked.score.to_nats())).collect(),
             intervals: (0..prediction.top.len()).map_while(|place| prediction.interval(place)).collect(),
             familiar: prediction.is_familiar(),
+            rejected: prediction.is_rejected(),
             sampled: None,
             work: prediction.work.row_equivalents(),
         }
@@ -218,7 +221,8 @@ pub fn ask(
     let Memory { scratch, candidates, rows, noise } = memory;
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let typical = typical_work(model, budget);
-    let quarter = typical / 4;
+    // A tree with a wide top leaves less than that.
+    let quarter = (typical / 4).min((budget.cap as usize).saturating_sub(model.least_cap()));
     match method {
         Method::Exact => return Ok(Answer::predicted(&crate::exact(model, &scratch.query)?)),
         Method::Moments => return Ok(Answer::predicted(&measure::classify(model, budget, scratch)?)),

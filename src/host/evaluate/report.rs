@@ -238,6 +238,8 @@ pub struct EstimatorReport {
     pub coverage95_others: Option<f32>,
     /// The share of familiar queries. The others get no interval.
     pub familiar: Option<f32>,
+    /// The share of queries whose energy is above the model's threshold.
+    pub rejected: Option<f32>,
     /// The mean width of that interval, in p.
     pub interval_width: Option<f32>,
     /// With labels: the share of queries whose best class is the label. Methods that name no class get the exact best

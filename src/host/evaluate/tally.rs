@@ -96,6 +96,7 @@ pub struct Tally {
     familiar: Mean,
     /// Best classes against labels.
     answers: Option<TopAnswers>,
+    rejected: Mean,
     /// Probabilities against labels.
     pub reliability: Option<Reliability>,
 }
@@ -121,6 +122,7 @@ impl Tally {
             width: none,
             familiar: none,
             answers: labelled.then(TopAnswers::default),
+            rejected: none,
             reliability: labelled.then(Reliability::default),
         }
     }
@@ -179,6 +181,9 @@ impl Tally {
             let class = found.map_or(u32::MAX, |(class, _)| class);
             answers.add(class, p, class as usize == *label);
         }
+        if let Some(rejected) = answer.rejected {
+            self.rejected.add(f32::from(u8::from(rejected)));
+        }
         if let (Some((label, label_score)), Some(reliability)) = (label, &mut self.reliability) {
             let hit = found.is_some_and(|(class, _)| class as usize == *label);
             let asked = found.filter(|_| answer.top.is_empty());
@@ -217,6 +222,7 @@ impl Tally {
             coverage95: self.coverage.get(),
             coverage95_others: self.coverage_of_others.get(),
             familiar: self.familiar.get(),
+            rejected: self.rejected.get(),
             interval_width: self.width.get(),
             accuracy: quality.map(|quality| quality.accuracy),
             log_loss: quality.map(|quality| quality.log_loss),
@@ -278,6 +284,7 @@ mod tests {
             top: top.iter().copied().collect(),
             intervals: heapless::Vec::new(),
             familiar: None,
+            rejected: None,
             sampled: Some((0.9, 1.1)),
             work: 1,
         };
@@ -308,6 +315,7 @@ mod tests {
             top: top.iter().take(named).copied().collect(),
             intervals: heapless::Vec::new(),
             familiar: None,
+            rejected: None,
             sampled: None,
             work: 1,
         };

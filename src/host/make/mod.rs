@@ -17,7 +17,7 @@ use crate::host::label::{
     KnownFigures, MapFigures, Mapped, SetFigures, SetsError, fit_map, set_figures, shifted, with_known, with_sets,
 };
 use crate::host::{BuildError, Matrix, fit_temperature};
-use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
+use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings, Trust};
 
 /// Works that are tried for a limit on the error: from a half per cent to all of it, each 1.4 times the one before.
 const LEAST_WORK: f32 = 0.005;
@@ -306,7 +306,7 @@ fn finish(
     if temperature == 1.0 && request.names.is_none() && !request.lookup && report.is_none() {
         return Ok(model);
     }
-    let settings = model.model().settings().copied();
+    let (settings, trust) = (model.model().settings().copied(), model.model().trust());
     let mut file = FileWriter::reopen(&model).map_err(BuildError::File)?;
     if request.lookup {
         add_lookup(&mut file, &model);
@@ -331,6 +331,10 @@ fn finish(
             spread: report.data.score_spread,
         };
         file.optional(Section::Measured, &measured.to_words());
+        // The builder knows of fewer queries.
+        if let (Some(trust), Some(reject_rate)) = (trust, found.rejected) {
+            file.optional(Section::Trust, &Trust { reject_rate, ..trust }.to_words());
+        }
     }
     Ok(file.into_model().map_err(BuildError::File)?)
 }

@@ -174,7 +174,7 @@ pub struct TrustFigures {
     pub norms: [f32; 2],
     /// The energy above which a query is rejected as none of the classes.
     pub reject_energy: f32,
-    /// The share of calibration queries that are rejected.
+    /// The share of held-out queries that are rejected.
     pub reject_rate: f32,
 }
 

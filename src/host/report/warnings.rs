@@ -13,6 +13,11 @@ const MOST_ERROR: f32 = 0.2;
 const LEAST_RECALL: f32 = 0.9;
 /// The smallest coverage at which an interval deserves to be called one of 95 %.
 const LEAST_COVERAGE: f32 = 0.9;
+const PROMISED: f32 = 0.95;
+/// Deviations by which the luck of the queries may explain what is less than promised.
+const LUCK: f32 = 2.5;
+/// With fewer calibration queries for each dimension, unlike ones are not told well.
+const PER_DIMENSION: usize = 2;
 /// The number of queries below which figures are rough.
 const FEW_MEASURED: usize = 30;
 /// The factor between the norms of two sets of queries at which they count as different.
@@ -31,7 +36,7 @@ pub fn of_model(model: &Model<'_>) -> Vec<String> {
             recall: Some(measured.recall),
             coverage: model.trust().map(|_| measured.coverage),
         }
-        .warn(&mut warnings),
+        .warn("the calibration queries are too few, or unlike those (give more of them)", &mut warnings),
         None if model.tree().is_some() => warnings.push(
             "built without queries to measure on: error and recall are not known, and there are no intervals (give 200 \
              --queries or more)"
@@ -59,7 +64,7 @@ pub fn of_report(report: &Report) -> Vec<String> {
             recall: found.recall_at_1,
             coverage: found.coverage95,
         }
-        .warn(&mut warnings);
+        .warn("they are unlike the calibration queries, or those were too few", &mut warnings);
     }
     warnings
 }
@@ -76,6 +81,18 @@ pub fn of_queries(what: &str, queries: &Matrix) -> Vec<String> {
     } else {
         Vec::new()
     }
+}
+
+/// Says how many calibration queries the dimension needs, where those that are given as `what` are fewer.
+pub fn of_calibration(what: &str, queries: &Matrix) -> Option<String> {
+    let (given, dim) = (queries.rows(), queries.cols());
+    let needed = PER_DIMENSION * dim;
+    (given < needed).then(|| {
+        format!(
+            "{what}: {given} queries for {dim} dimensions: unlike queries may pass for familiar, and intervals are wider than \
+             with {needed} or more"
+        )
+    })
 }
 
 /// Warns if the queries' norms differ much from those of the reference, which `others` names.
@@ -101,7 +118,8 @@ struct Figures {
 }
 
 impl Figures {
-    fn warn(&self, warnings: &mut Vec<String>) {
+    /// `uncovered` says what it may be due to that intervals do not hold.
+    fn warn(&self, uncovered: &str, warnings: &mut Vec<String>) {
         let Self { queries, error, recall, coverage } = *self;
         if error.is_nan() || error > MOST_ERROR {
             warnings.push(format!(
@@ -114,9 +132,10 @@ impl Figures {
             let found = percent(recall);
             warnings.push(format!("the best class is found in {found} of the queries only (allow more --work)"));
         }
-        if let Some(coverage) = coverage.filter(|coverage| coverage.is_nan() || *coverage < LEAST_COVERAGE) {
+        let least = PROMISED - LUCK * (PROMISED * (1.0 - PROMISED) / queries.max(1) as f32).sqrt();
+        if let Some(coverage) = coverage.filter(|coverage| coverage.is_nan() || *coverage < LEAST_COVERAGE.min(least)) {
             let held = percent(coverage);
-            warnings.push(format!("the 95 % interval holds in {held} of the queries only: these are other queries"));
+            warnings.push(format!("the 95 % interval holds for {held} of the queries only: {uncovered}"));
         }
         if queries < FEW_MEASURED {
             warnings.push(format!("figures are from {queries} queries only: they are rough"));
@@ -136,7 +155,7 @@ mod tests {
 
     fn of(queries: usize, error: f32, recall: f32, coverage: f32) -> Vec<String> {
         let mut warnings = Vec::new();
-        Figures { queries, error, recall: Some(recall), coverage: Some(coverage) }.warn(&mut warnings);
+        Figures { queries, error, recall: Some(recall), coverage: Some(coverage) }.warn("why", &mut warnings);
         warnings
     }
 
@@ -144,6 +163,9 @@ mod tests {
     fn a_good_model_has_none() {
         assert!(of(100, 0.03, 0.97, 0.95).is_empty());
         assert!(of(30, 0.2, 0.9, 0.9).is_empty());
+        // Four of thirty are luck, forty of three hundred are not.
+        assert!(of(30, 0.03, 0.97, 0.867).is_empty());
+        assert_eq!(of(300, 0.03, 0.97, 0.867), ["the 95 % interval holds for 86.7 % of the queries only: why"]);
     }
 
     #[test]
@@ -152,7 +174,7 @@ mod tests {
             (of(100, 3e7, 0.97, 0.95), "off by 3e9 %"),
             (of(100, f32::NAN, 0.97, 0.95), "off by NaN"),
             (of(100, 0.03, 0.5, 0.95), "found in 50.0 %"),
-            (of(100, 0.03, 0.97, 0.8), "holds in 80.0 %"),
+            (of(100, 0.03, 0.97, 0.8), "holds for 80.0 %"),
             (of(5, 0.03, 0.97, 0.95), "5 queries only"),
         ] {
             assert!(warnings.len() == 1 && warnings[0].contains(part), "{warnings:?}");
@@ -166,6 +188,10 @@ mod tests {
         assert!(of_queries("q.npy", &matrix(&[1.0, 2.0])).is_empty());
         assert_eq!(of_queries("q.npy", &matrix(&[1.0, 2.0, 1.0, 2.0])), ["q.npy: all 2 queries are the same one"]);
         assert_eq!(of_queries("q.npy", &matrix(&[0.0; 4])), ["q.npy: all values are zero"]);
+        assert_eq!(of_calibration("q.npy", &matrix(&[1.0; 8])), None);
+        assert!(
+            of_calibration("q.npy", &matrix(&[1.0; 6])).is_some_and(|text| text.contains("3 queries for 2 dimensions"))
+        );
         let (long, short) = (matrix(&[3.0, 4.0]), matrix(&[0.0, 1.0, 1.0, 0.0]));
         assert!(of_scale("a", &long, "b", &long).is_empty());
         assert!(of_scale("a", &long, "b", &short)[0].starts_with("a: queries are 5.00 times as long as those of b"));
