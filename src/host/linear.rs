@@ -55,7 +55,7 @@ pub fn product(
     });
 }
 
-/// The same on this thread.
+/// Multiplies on this thread.
 #[allow(clippy::too_many_arguments, reason = "the shape of a general matrix product")]
 #[allow(unsafe_code)]
 fn product_of_few(

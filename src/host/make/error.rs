@@ -29,7 +29,7 @@ pub enum MakeError {
         limit: usize,
         /// The least that was reached.
         least: usize,
-        /// What the rows alone take.
+        /// The bytes of the rows alone.
         rows: usize,
     },
     /// No work reaches the limit on the error: the limit, and the error at the largest work.
@@ -43,11 +43,11 @@ pub enum MakeError {
     },
     /// Something has another length than it should.
     Length {
-        /// What.
+        /// The name of it.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// What it should be.
+        /// The length that it should have.
         expected: usize,
     },
 }

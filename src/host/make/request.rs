@@ -3,7 +3,7 @@
 use crate::host::Matrix;
 use crate::host::build::{Plan, Targets};
 
-/// What a model is made from, and what for.
+/// Holds what a model is made from, and what for.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -25,7 +25,7 @@ pub struct Request<'a> {
     pub queries: Option<&'a Matrix>,
     /// The true class of each of them.
     pub labels: Option<&'a [usize]>,
-    /// Whether to divide scores by the temperature that suits the labels best.
+    /// Divides scores by the temperature that suits the labels best.
     pub fit_temperature: bool,
     /// Queries to report on; without them, the last fifth of `queries` is put aside for that.
     pub report: Option<&'a Matrix>,
@@ -39,7 +39,7 @@ pub struct Request<'a> {
     pub max_error: Option<f32>,
     /// The most bytes that the file may have.
     pub flash: Option<usize>,
-    /// Whether the file has the row of each class, for those who ask for the scores of given classes.
+    /// Stores the row of each class in the file, for those who ask for the scores of given classes.
     pub lookup: bool,
 }
 
