@@ -119,7 +119,10 @@ fn read_words(path: &Path) -> Outcome<Vec<u32>> {
     let bytes = std::fs::read(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
     let (words, rest) = bytes.as_chunks();
     if !rest.is_empty() {
-        return Err(Failure::Failed(format!("{}: its length is no multiple of 4, so it is no encoder", path.display())));
+        return Err(Failure::Failed(format!(
+            "{}: its length is no multiple of 4, so it is no encoder",
+            path.display()
+        )));
     }
     Ok(words.iter().map(|&word| u32::from_ne_bytes(word)).collect())
 }
