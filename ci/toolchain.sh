@@ -41,9 +41,8 @@ device_tools() {
     choose_device_toolchain
 }
 
-# What `device_cargo` adds to the environment and to the command line. One unit of code: with several, the thin LTO of Rust 1.95
-# forgets that a Cortex-M33 has the DSP instructions.
-device_environment=(CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1)
+# What `device_cargo` adds to the environment and to the command line.
+device_environment=()
 device_options=()
 device_toolchain=none
 
@@ -93,7 +92,7 @@ use_debian_toolchain() {
     [ -x "$linker" ] || linker=ld.lld
 
     # The library is built from source, which a stable compiler does only when told that it may.
-    device_environment+=(RUSTC="$compiler" RUSTC_BOOTSTRAP=1)
+    device_environment=(RUSTC="$compiler" RUSTC_BOOTSTRAP=1)
     device_options=(
         -Z build-std=core,alloc
         --config "target.'cfg(all(target_arch = \"arm\", target_os = \"none\"))'.linker = '$linker'"
@@ -103,6 +102,9 @@ use_debian_toolchain() {
 
 # cargo for a device. A caller's RUSTFLAGS would replace the linker script of .cargo/config.toml.
 device_cargo() {
-    env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR="$DEVICE_DIR" "${device_environment[@]}" \
+    local units=()
+    # With several units of code the thin LTO of Rust 1.95 forgets that a Cortex-M33 has the DSP instructions.
+    [[ " $* " != *" thumbv8m"* ]] || units=(CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1)
+    env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR="$DEVICE_DIR" "${units[@]}" "${device_environment[@]}" \
         cargo "$1" "${device_options[@]}" "${@:2}"
 }
