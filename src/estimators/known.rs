@@ -1,4 +1,4 @@
-//! Whether an input is one of the classes at all.
+//! Tells whether an input is one of the classes at all.
 
 use super::Prediction;
 use crate::model::Model;

@@ -221,7 +221,7 @@ fn the_rest(model: &Model<'_>, query: &Query, found: &SearchResult<'_>) -> Estim
 /// The r of the rows.
 struct Proposal<'t, 'm> {
     tree: &'t Tree<'m>,
-    /// What a row's share is counted from: the largest node has 2^[`RESOLUTION`].
+    /// The reference for the rows' shares: the largest node has 2^[`RESOLUTION`].
     largest: Log2,
     /// The width of a stratum: the sum of all rows' shares over the number of samples, rounded up.
     width: u64,

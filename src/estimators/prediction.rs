@@ -1,4 +1,4 @@
-//! What an estimator answers.
+//! The answer of an estimator.
 
 use heapless::Vec;
 
@@ -54,7 +54,7 @@ pub struct Ranked {
 pub struct Prediction<const K: usize> {
     /// The best classes, best first; equal scores in the order of the classes.
     pub top: Vec<Ranked, K>,
-    /// What it cost.
+    /// The cost of the answer.
     pub work: Work,
     /// The share of the probability that was not scored but predicted.
     pub far_share: f32,
@@ -66,7 +66,7 @@ pub struct Prediction<const K: usize> {
     overflowed: bool,
 }
 
-/// Whether a query is like those that the model was calibrated with, or why that is not known.
+/// The likeness of a query to those that the model was calibrated with, or the reason why it is not known.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -96,7 +96,7 @@ pub enum Familiarity {
     ShortMemory,
 }
 
-/// How an answer was found, compared with those that the calibration was measured on.
+/// The way in which an answer was found, compared with those that the calibration was measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Basis {
     /// By all rows.
@@ -335,7 +335,7 @@ impl<const K: usize> Prediction<K> {
     }
 }
 
-/// What the model's calibration says about an answer.
+/// The verdict of the model's calibration on an answer.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 struct Calibrated {

@@ -52,8 +52,9 @@ impl<const K: usize> Prediction<K> {
     }
 }
 
-/// How many of the probabilities of an answer, best first, are in the set of a level, and whether there is more. `nodes` are
-/// those of the search, none where all rows were scored.
+/// Counts the probabilities of an answer, best first, that are in the set of a level, and tells whether the set goes on beyond
+/// them. `nodes` is the number that the search predicted, zero if all rows were scored. Returns `None` for a query that is not
+/// familiar, and for a model without such sets.
 pub(crate) fn set_of(
     model: &Model<'_>,
     level: f32,

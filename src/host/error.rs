@@ -49,7 +49,7 @@ pub enum BuildError {
     BiasRange {
         /// Its row.
         row: usize,
-        /// What it is.
+        /// Its value.
         value: f32,
     },
     /// The queries have another dimension than the rows.
@@ -68,7 +68,7 @@ pub enum BuildError {
     },
     /// Scores of a query can be beyond what a model computes with.
     QueryTooLarge {
-        /// Which query.
+        /// The number of the query.
         query: usize,
         /// Its norm.
         norm: f32,

@@ -4,7 +4,7 @@
 //! which falls by Zipf's law. A query is a row with noise. Its length decides how confident the layer is, so the length
 //! is searched for until the mean probability of the best class is that of the [`Kind`].
 //!
-//! The same seed gives the same bits on every host: integers, basic float operations in a fixed order, and libm.
+//! For a given seed every host generates the same bits: integers, basic float operations in a fixed order, and libm.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64;

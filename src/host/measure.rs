@@ -166,7 +166,7 @@ pub fn exact_predictions<const K: usize>(model: &Model<'_>, queries: &Matrix) ->
     each_query(model, queries, |_, scratch| crate::exact(model, &scratch.query))
 }
 
-/// What is made of the answer to each query, by the stored budget or with all rows scored.
+/// Answers each query, by the stored budget or with all rows scored, and returns what `make` computes from each answer.
 ///
 /// # Errors
 /// [`Error`], for the first query that the model refuses.

@@ -222,7 +222,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`decide`](Self::decide). The samples after the error are lost.
+    /// Returns the errors of [`decide`](Self::decide). The samples after the error are lost.
     pub fn hear(&mut self, mut samples: &[i16], mut each: impl FnMut(&Decision)) -> Result<(), Error> {
         while !samples.is_empty() {
             let frame;
@@ -286,7 +286,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     /// the word is over and its probability is high enough. Returns `None` outside of a word.
     ///
     /// # Errors
-    /// Those of [`Classifier::classify`], if the encoder's activations are not finite.
+    /// Returns the errors of [`Classifier::classify`], if the encoder's activations are not finite.
     pub fn decide(&mut self) -> Result<Option<Decision>, Error> {
         let Some((word, values)) = self.word.zip(self.values.take()) else { return Ok(None) };
         self.query.set(self.classifier.model(), &values)?;

@@ -1,4 +1,4 @@
-//! What a search may spend.
+//! The limits on the work of a search.
 
 use crate::Error;
 
@@ -60,7 +60,7 @@ impl Budget {
         Self { cap, epsilon: 0.0, expand: 0 }
     }
 
-    /// The same with another cap.
+    /// Returns the budget with another cap.
     ///
     /// ```
     /// assert_eq!(zhat::Budget::new(400).with_cap(300).cap, 300);

@@ -149,9 +149,9 @@ pub enum Section {
     LinkedRows = 22,
     /// The part of the network behind the layer that a partial model leaves out, as a text.
     LeftOut = 23,
-    /// What makes sets of classes that hold the true one.
+    /// Thresholds and penalties for sets of classes that hold the true one.
     Sets = 24,
-    /// What tells inputs that are none of the classes.
+    /// Weights and threshold that tell known inputs from those of no class.
     Known = 25,
 }
 

@@ -1,4 +1,4 @@
-//! What tells inputs that are none of the classes, learnt from examples of them.
+//! Tells known inputs from those of no class, by weights learnt from examples of both.
 //!
 //! ```text
 //! s = a·(−ln Ẑ) + b·(1 − p₁) + c·far share + e·‖q‖ + w·q        known where s ≤ t
@@ -14,7 +14,7 @@ use crate::rows::{Bits, Query};
 /// Words before the row.
 const HEAD: usize = 10;
 
-/// What the section holds.
+/// The section, read in place: weights, threshold and row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recognition<'a> {
     head: &'a [u32; HEAD],
@@ -46,7 +46,7 @@ impl<'a> Recognition<'a> {
         f32::from_bits(self.head[at])
     }
 
-    /// Whether an answer with this energy, p of the best class and far share is of a known class.
+    /// Tells whether an answer with this energy, p of the best class and far share is of a known class.
     #[inline]
     pub fn holds(&self, query: &Query, bits: Bits, energy: f32, p: f32, far_share: f32) -> bool {
         let mut s = self.float(2) * energy + self.float(3) * (1.0 - p) + self.float(4) * far_share;

@@ -1,4 +1,4 @@
-//! What makes sets of classes that hold the true class for a share of the inputs that the builder was asked for.
+//! Chooses sets of classes that hold the true class for the share of the inputs that the builder was asked for.
 //!
 //! The classes of an answer are taken from the first on, while the sum of what came before keeps to a threshold:
 //!
@@ -118,7 +118,7 @@ impl<'a> Sets<'a> {
     }
 }
 
-/// Which places of a list are in the set.
+/// The rule that decides how many places of a list are in the set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SetRule {
     /// k, the places without a penalty.
@@ -130,7 +130,7 @@ pub(crate) struct SetRule {
 }
 
 impl SetRule {
-    /// How many of these probabilities, best first, are in the set, and s of what follows.
+    /// Counts how many of these probabilities, best first, are in the set. Also returns s of the next place.
     #[inline]
     pub fn walk(&self, all: impl Iterator<Item = f32>) -> (usize, f32) {
         let (mut sum, mut len) = (0.0, 0);
@@ -147,7 +147,7 @@ impl SetRule {
         (len, sum)
     }
 
-    /// Whether what has this s is in the set.
+    /// Tells whether a class with this s is in the set.
     #[inline]
     pub fn holds(&self, s: f32) -> bool {
         s <= self.threshold

@@ -1,4 +1,4 @@
-//! What can be said about an answer: an interval around each probability, and whether the query is like those that were
+//! Judges an answer: gives an interval around each probability, and tells whether the query is like those that were
 //! measured.
 //!
 //! The builder asks the finished model about queries that nothing was tuned on, and compares its probabilities with those of
@@ -24,7 +24,7 @@ use crate::math::float::rough_log2;
 /// The count of numbers that tell whether a query is familiar.
 pub(crate) const NUMBERS: usize = 4;
 
-/// What was measured about the answers of a model.
+/// The figures that were measured on the answers of a model.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -36,7 +36,7 @@ pub(crate) const NUMBERS: usize = 4;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub struct Trust {
-    /// How many queries the intervals were measured on.
+    /// The number of queries that the intervals were measured on.
     pub queries: u32,
     /// n₀, the median norm of a query.
     pub typical_norm: f32,
@@ -46,7 +46,7 @@ pub struct Trust {
     pub reject_energy: f32,
     /// The share of queries held out that are above it.
     pub reject_rate: f32,
-    /// What one unit of the int8 weights of w is worth.
+    /// The scale of the int8 weights of w: the value of one unit.
     pub likeness_scale: f32,
     /// Of answers within the stored budget.
     pub estimated: Answers,
@@ -54,7 +54,7 @@ pub struct Trust {
     pub exact: Answers,
 }
 
-/// What was measured about answers of one kind.
+/// The figures that were measured on answers of one kind.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -68,7 +68,7 @@ pub struct Trust {
 pub struct Answers {
     /// The mean of the four numbers.
     pub centre: [f32; NUMBERS],
-    /// What whitens them: the lower triangle of a matrix, row by row.
+    /// The matrix that whitens them: its lower triangle, row by row.
     pub whiten: [f32; NUMBERS * (NUMBERS + 1) / 2],
     /// The largest squared distance of a familiar query.
     pub distance: f32,
@@ -92,7 +92,7 @@ impl Trust {
     /// Words in front of those of the answers.
     const OWN: usize = 7;
 
-    /// Those of them that may be below zero, a bit each: the energy, and centre and whitening of both kinds.
+    /// The words that may be below zero, a bit each: the energy, and centre and whitening of both kinds.
     const SIGNED: u64 = 1 << 4 | Answers::SIGNED << Self::OWN | Answers::SIGNED << (Self::OWN + Answers::WORDS);
 
     pub(super) fn from_words(words: &[f32; Self::WORDS]) -> Self {
@@ -127,7 +127,7 @@ impl Trust {
         words
     }
 
-    /// Whether every word is one that can be: a number, not below zero where that makes no sense, and zero at the end.
+    /// Tells whether every word is valid: finite, negative only where `SIGNED` allows it, and zero after the used words.
     #[cold]
     pub(super) fn is_sound(words: &[f32; Self::WORDS]) -> bool {
         words.iter().enumerate().skip(1).all(|(at, &word)| {
@@ -159,7 +159,7 @@ impl Answers {
     }
 }
 
-/// What the file says about answers of one kind, read where it stands: an answer needs little of it.
+/// The calibration of answers of one kind, read in place: an answer needs little of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Calibration<'a> {
     typical_norm: f32,

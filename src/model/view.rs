@@ -398,7 +398,7 @@ impl<'a> Model<'a> {
         Sets::parse(self.header.section(Section::Sets)?)
     }
 
-    /// What tells inputs that are none of the classes, if the file was built with examples of them.
+    /// Returns the section that tells known inputs from others, if the file was built with examples of inputs of no class.
     pub(crate) fn recognition(&self) -> Option<Recognition<'a>> {
         let RowFormat { stride, bits, .. } = self.header.rows;
         Recognition::parse(self.header.section(Section::Known)?, bits.row_len(stride))

@@ -14,7 +14,7 @@ struct Best {
 pub(super) struct BestRows {
     list: [Best; Budget::MAX_EXPAND as usize],
     len: usize,
-    /// What a score has to exceed to be among them.
+    /// The score that a row has to exceed to be among them.
     threshold: Log2,
     /// A bit for each place: whether the row there is still to be followed.
     waiting: u32,
@@ -29,7 +29,7 @@ impl BestRows {
         Self { list: [none; Budget::MAX_EXPAND as usize], len, threshold, waiting: 0 }
     }
 
-    /// What a score has to exceed to be among them.
+    /// Returns the score that a row has to exceed to be among them.
     pub fn threshold(&self) -> Log2 {
         self.threshold
     }

@@ -19,14 +19,14 @@ const LINKED: usize = 12;
 
 const TWICE: Log2 = Log2::from_bits(1 << Log2::FRACTION_BITS);
 
-/// What a search leaves: everything is in `near` or in one of the unopened nodes, and rows that links reached may be in both.
+/// The result of a search. Every row is in `near` or in one of the unopened nodes; rows that links reached may be in both.
 /// There is at least one row in `near` if the cap was at least [`Tree::least_cap`] and the file is sound.
 pub(crate) struct SearchResult<'a> {
     /// The sum over the rows that were scored.
     pub near: LogSum,
     /// The nodes that were not opened.
     pub frontier: Frontier<'a>,
-    /// Whether nodes were left unopened because there was no room for their children.
+    /// True if nodes were left unopened because there was no room for their children.
     pub overflowed: bool,
     /// The rows that were scored.
     pub seen: Seen<'a>,
@@ -99,7 +99,7 @@ struct Search<'a, 'm, 's, T> {
     left: usize,
     rows: usize,
     nodes: usize,
-    /// Whether what the next node is predicted to hold decides anything before it is opened.
+    /// True if the predicted mass of the next node decides anything before it is opened.
     looks_ahead: bool,
     /// log₂ of ε, as roughly, as the bits of a [`Log2`]; the smallest number where there is no ε.
     enough: i32,
@@ -140,7 +140,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         }
     }
 
-    /// Whether a node that is predicted to hold this much is not worth opening: at most ε of what was scored, by a logarithm to a
+    /// Tells whether a node with this predicted mass is not worth opening: that is at most ε of what was scored, by a logarithm to a
     /// tenth of a bit. ε was chosen by the same rule.
     #[inline(never)]
     fn is_little(&mut self, predicted: Log2) -> bool {
@@ -188,7 +188,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         (descent.cost as usize, words_for_descent(&descent))
     }
 
-    /// Whether what is left is enough for opening a node, and `kept` more.
+    /// Tells whether the work that is left is enough for opening a node, and for `kept` row-equivalents more.
     #[inline]
     fn can_pay(&self, span: &Span, kept: usize) -> bool {
         if !span.is_leaf() {
@@ -317,11 +317,11 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     }
 }
 
-/// Those who look at high scores: the list of the best classes, and the rows whose links are followed.
+/// The two receivers of high scores: the list of the best classes, and the rows whose links are followed.
 struct HighScores<'a, T> {
     top: &'a mut T,
     best: BestRows,
-    /// What a score has to reach for one of them to look at it.
+    /// The score from which on one of them needs the row.
     threshold: Log2,
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn certain_log_z(
     interval(tree, query, &found)
 }
 
-/// The same where Z is known, but for the rounding of its sum.
+/// Returns the least and the greatest ln Z for a sum over all rows, which is only off by its rounding.
 pub(crate) fn certain_around(z: &LogSum) -> (f32, f32) {
     (edge(z, -1.0), edge(z, 1.0))
 }

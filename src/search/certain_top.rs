@@ -65,7 +65,7 @@ pub(crate) fn certain_top(
     }
 }
 
-/// The same where there is no tree.
+/// Finds the top classes without a tree, by scoring all rows.
 pub(crate) fn top_of_all(model: &Model<'_>, query: &Query, top: &mut Top<'_>) -> Work {
     model.rows().for_each_score(0, model.classes(), query, |row, score| top.offer(model, row, score));
     Work::of(model.classes(), 0, model.rows().row_bytes())

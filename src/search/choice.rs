@@ -1,11 +1,11 @@
-//! What is opened next where that cannot be the best node of all.
+//! Chooses the next node to open where that cannot be the best node of all.
 
 use super::Frontier;
 use crate::tree::{Span, Tree};
 
-/// What a choice depends on.
+/// The state that a choice depends on.
 pub(super) struct Choice {
-    /// Whether a row was scored.
+    /// True if a row was scored.
     pub has_row: bool,
     /// The row-equivalents that are left.
     pub left: usize,

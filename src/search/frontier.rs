@@ -10,8 +10,8 @@
 //! its family starts. So the heap, which grows from the end, has sixteen bits for each family: where its best child's
 //! priority stands.
 //!
-//! Where memory or budget run short, nodes are wanted that are not on top of the heap. The heap is then given up, and one
-//! entry is left of it: the best node of those wanted, which is looked for among all of them.
+//! If memory or budget run short, the search needs nodes that are not on top of the heap. It then gives up the heap and keeps
+//! one entry of it: the best node of those needed, found by looking through all of them.
 
 use crate::math::Log2;
 pub(crate) use crate::tree::FAMILY;
@@ -66,7 +66,7 @@ impl<'a> Frontier<'a> {
         self.used + heap_words(self.families)
     }
 
-    /// Whether there is room for `count` nodes, with `spare` words left after them.
+    /// Tells whether there is room for `count` nodes, with `spare` words left after them.
     #[inline]
     pub fn has_room(&self, count: usize, spare: usize) -> bool {
         // No file has so many nodes that this wraps.
@@ -133,7 +133,7 @@ impl<'a> Frontier<'a> {
         }
     }
 
-    /// Whether the best node is at hand.
+    /// Tells whether there still is a heap, with the best node on top.
     #[inline]
     pub fn has_heap(&self) -> bool {
         self.has_heap
@@ -263,7 +263,7 @@ fn place_of(word: i32) -> usize {
     (PLACE - (word & PLACE)) as usize
 }
 
-/// What an entry of the heap stands for: the priority of a family's best child, and where it stands.
+/// An entry of the heap: the priority of a family's best child, and the place of that priority.
 #[derive(Clone, Copy)]
 struct Entry {
     priority: i32,
@@ -277,7 +277,7 @@ impl Entry {
         Self { priority, at: family + HEAD + place_of(priority) }
     }
 
-    /// Where its family starts.
+    /// Returns the place where its family starts.
     #[inline]
     fn family(&self) -> usize {
         self.at.wrapping_sub(HEAD + place_of(self.priority))

@@ -92,7 +92,7 @@ impl Model<'_> {
         self.index().map_or(0, |(_, settings)| self.scratch_words_for(&settings.budget))
     }
 
-    /// The same for another budget.
+    /// Returns the words of memory that are enough for any query within the given budget.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;

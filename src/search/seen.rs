@@ -41,7 +41,7 @@ impl<'a> Seen<'a> {
         new
     }
 
-    /// Whether a row is in the set.
+    /// Tells whether a row is in the set.
     pub fn contains(&self, row: usize) -> bool {
         self.0.get(row / 32).is_some_and(|word| word >> (row % 32) & 1 == 1)
     }
@@ -63,7 +63,7 @@ impl<'a> Seen<'a> {
         None
     }
 
-    /// How many of the rows `first..first + count` are in the set.
+    /// Counts the rows `first..first + count` that are in the set.
     ///
     /// Not inlined: the search counts at many places, and a call is cheap compared with the count.
     #[inline(never)]
@@ -75,7 +75,7 @@ impl<'a> Seen<'a> {
         (whole + self.ones_below(end)).saturating_sub(self.ones_below(first))
     }
 
-    /// How many of the rows of a row's word are in the set that come before it.
+    /// Counts the rows in the set that share a word with this row and come before it.
     #[inline]
     fn ones_below(&self, row: usize) -> usize {
         let word = self.0.get(row / 32).copied().unwrap_or(0);

@@ -38,11 +38,11 @@ impl Candidate {
     }
 }
 
-/// What a search shows every row that it scores.
+/// A receiver of the rows that a search scores.
 pub(crate) trait Offer {
     fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2);
 
-    /// What a score has to reach to be looked at.
+    /// Returns the score from which on a row needs to be offered.
     fn threshold(&self) -> Log2;
 }
 
@@ -50,7 +50,7 @@ pub(crate) trait Offer {
 pub(crate) struct Top<'a> {
     list: &'a mut VecView<Candidate>,
     limit: usize,
-    /// What a score has to reach to be looked at: most rows stop here.
+    /// The score from which on a row may enter the list: most rows stop here.
     threshold: Log2,
 }
 

@@ -1,6 +1,6 @@
-//! What a search spent.
+//! The cost of a search.
 
-/// What a query cost.
+/// The cost of a query.
 ///
 /// ```
 /// # let bytes = zhat::doc_example();

@@ -76,8 +76,8 @@ pub struct Build {
     /// A name for each class, one per line: stored in the model file
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
-    /// What a step of the int8 activations of a quantised network is worth: stored in the model file with --input-zero-point, for
-    /// `Model::input_scale` on the device. Known of a network that is quantised itself
+    /// The value of a step of the int8 activations of a quantised network: stored in the model file with --input-zero-point, for
+    /// `Model::input_scale` on the device. Read from the network itself if that is quantised
     #[arg(long, value_name = "SCALE", value_parser = args::scale)]
     input_scale: Option<f32>,
     /// The int8 activation that stands for zero, -128 to 127. For uint8 activations give theirs less 128
@@ -131,7 +131,7 @@ pub struct Build {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// How far the clusters follow the queries, 0 to 1; chosen by default
+    /// Weight of the queries in the clustering, 0 to 1: with 1 the clusters follow them entirely; chosen by default
     #[arg(long, value_name = "SHARE", help_heading = "Knobs")]
     blend: Option<f32>,
     /// Children of a node; chosen by default
@@ -148,33 +148,33 @@ pub struct Build {
     linked: Option<f32>,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Json<'a> {
     file: &'a Path,
     seconds: f32,
-    /// What was taken of a network.
+    /// The layer that was taken from a network; `null` without a network.
     layer: Option<&'a str>,
     model: &'a ModelSummary,
     /// The shape of the index; `null` where all rows are scored.
     plan: Option<&'a Plan>,
     temperature: f32,
-    /// Which map from scores to probabilities was fitted; `null` without `--fit-map`.
+    /// The map from scores to probabilities that was fitted; `null` without `--fit-map`.
     map: Option<&'a MapFigures>,
-    /// What the tuning showed; `null` where all rows are scored.
+    /// The result of the tuning; `null` where all rows are scored.
     expected: Option<&'a TrialResult>,
-    /// What queries that nothing was tuned on showed; `null` without.
+    /// Figures on queries that nothing was tuned on; `null` without such queries.
     report: Option<&'a Report>,
-    /// How sets of classes did on labels that nothing was made from.
+    /// Figures of sets of classes on labels that nothing was made from.
     sets: &'a [SetFigures],
-    /// How well inputs that are none of the classes are told; `null` without examples of them.
+    /// Figures on telling known inputs from those of no class; `null` without examples of the latter.
     known: Option<&'a KnownFigures>,
     sections: &'a [SectionSize],
     needs: &'a Needs,
     warnings: &'a [String],
 }
 
-/// What limits the work of a query, as it is asked for.
+/// The limits on the work of a query, as the user asks for them.
 pub struct Limits {
     /// Mean work, as a share of all rows.
     pub work: f32,
@@ -184,7 +184,7 @@ pub struct Limits {
     pub instructions: Option<u64>,
     /// The most instructions of any query, in the place of the cap.
     pub deadline: Option<u64>,
-    /// Whether the work is chosen by an error.
+    /// True if the work is chosen by an error.
     pub has_max_error: bool,
     /// Bits of a weight.
     pub bits: Bits,
@@ -435,7 +435,7 @@ impl Build {
         Ok(write_npy(folder.join("bias.npy"), &scaled(biases, 1)?)?)
     }
 
-    /// How int8 activations are to be read: as the network or the options say.
+    /// Returns the scale of int8 activations that the network or the options give.
     fn input(&self, layer: &Layer) -> Outcome<Option<InputScale>> {
         let given = self.input_scale.map(|scale| InputScale { scale, zero_point: self.input_zero_point });
         match (layer.input, given) {
@@ -447,7 +447,7 @@ impl Build {
         }
     }
 
-    /// What is wrong with the queries, file by file.
+    /// Returns warnings about the queries, file by file.
     fn query_warnings(&self, queries: Option<&Matrix>, test: Option<&Matrix>) -> Vec<String> {
         let shown = |path: &Option<PathBuf>| path.as_ref().map_or(String::new(), |path| path.display().to_string());
         let (mut name, test_name) = (shown(&self.queries), shown(&self.test_queries));
@@ -529,7 +529,7 @@ impl Build {
         Ok(None)
     }
 
-    /// How well inputs that are none of the classes are told.
+    /// Formats the figures on telling known inputs from those of no class.
     fn known_text(&self, made: &Made) -> String {
         let Some(found) = &made.known else {
             return match (&self.ood_queries, &self.labels) {
@@ -670,7 +670,7 @@ impl Build {
     }
 }
 
-/// What the index is like, what queries have taught it, and what that is worth for classes that they did not show.
+/// Formats the shape of the index, what the queries taught it, and what that is worth for classes that they did not show.
 fn index(index: &Result<Chosen, NoIndex>) -> String {
     let Chosen { plan, expected, without_links } = match index {
         Ok(chosen) => chosen,

@@ -52,7 +52,7 @@ pub struct Check {
     json: bool,
 }
 
-/// What `--max-difference` allows.
+/// The limits that `--max-difference` sets.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     difference: f64,

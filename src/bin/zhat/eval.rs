@@ -150,7 +150,7 @@ impl Eval {
 struct Warned<'a> {
     #[serde(flatten)]
     report: &'a Report,
-    /// How sets of classes did on the labels.
+    /// Figures of sets of classes on the labels.
     sets: &'a [SetFigures],
     warnings: Vec<String>,
 }
@@ -281,7 +281,7 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-/// What p of the best class is worth.
+/// Formats the figures on p of the best class.
 fn figures(report: &Report) -> String {
     let with_figures = || report.estimators.iter().filter_map(|e| Some((e, e.figures.as_ref()?)));
     let shares =

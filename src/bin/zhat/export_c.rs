@@ -18,7 +18,7 @@ use super::{Failure, Outcome, inputs};
 pub struct ExportC {
     /// The model file
     model: PathBuf,
-    /// What the files, and what is in them, are called; by default as the model file
+    /// Name of the files and of the symbols in them; by default that of the model file
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The directory for NAME.h and NAME.c; made if it is not there

@@ -9,7 +9,7 @@ use super::files::File;
 use super::progress::Progress;
 use super::{Failure, Outcome};
 
-/// What to run a network on.
+/// The input files for a run of a network.
 #[derive(Args)]
 pub struct NetworkArgs {
     /// Inputs of the network, .npy: batch × what it takes; several files one after the other

@@ -48,7 +48,7 @@ pub fn warnings(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
 }
 
-/// What sets of classes were worth on labels that nothing was made from.
+/// Formats the figures of sets of classes on labels that nothing was made from.
 pub fn sets(all: &[SetFigures]) -> String {
     let mut text = String::new();
     for found in all {

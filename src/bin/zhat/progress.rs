@@ -103,13 +103,13 @@ fn named(stage: Stage) -> &'static str {
     }
 }
 
-/// What was said of the work on a standard error that is no terminal. Times are seconds since the start.
+/// The state of the log on a standard error that is no terminal. Times are seconds since the start.
 #[derive(Debug, Default)]
 struct Log {
-    /// What is going on, and how much of how many is done; empty when nothing is.
+    /// The current stage, and its count of steps done and in all; empty between stages.
     stage: String,
     count: Option<(usize, usize)>,
-    /// What the last line said that was going on, and when.
+    /// The stage that the last line named, and the time of that line.
     shown: String,
     last: f64,
 }

@@ -67,7 +67,7 @@ struct Set {
     level: f32,
     /// The classes of the set that are listed.
     classes: usize,
-    /// Whether there are others.
+    /// True if the set has classes beyond the listed ones.
     more: bool,
 }
 

@@ -12,7 +12,7 @@ use super::{Failure, Outcome};
 
 /// Cut the output layer off a network
 ///
-/// What is left is the body: its output is what the layer takes, the query of a zhat model. Compile the body with the
+/// The rest is the body: its output is what the layer takes, the query of a zhat model. Compile the body with the
 /// tools of the device, and hand its output to zhat.
 #[derive(Args)]
 #[command(after_help = "Example:

@@ -25,7 +25,7 @@ pub struct Parts<'a> {
     pub fits: &'a [NodeFit],
     /// f₀ and f₁.
     pub spread_function: (f32, f32),
-    /// How the nodes' vectors are rounded.
+    /// The compensation used in rounding the nodes' vectors, if any.
     pub compensation: Option<&'a Compensation>,
     /// Row indices, as many for each row that has any; may be empty.
     pub links: &'a Links,

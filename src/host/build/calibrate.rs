@@ -32,21 +32,21 @@ const UNLIKE_LEVEL: f64 = 0.92;
 const NORMS: [f64; 2] = [0.003, 0.992];
 /// The share within the limit of the distance.
 const WITHIN: f64 = 0.985;
-/// The same where it pays to be strict: where the intervals of all familiar queries are narrower by the factor below, or
-/// where trials find queries that pass for familiar and are not covered.
+/// A stricter share for [`WITHIN`], used where it pays: where the intervals of all familiar queries are narrower by the factor
+/// below, or where trials find queries that pass for familiar and are not covered.
 const WITHIN_TIGHT: f64 = 0.965;
 const NARROWER: f32 = 0.97;
 /// Trials that are familiar count as covered if this share of them is.
 const LEAST_COVERED: f64 = 0.9;
 /// The share within the limit of the distance in all but [`CHANCE`] of the builds.
 const LEAST_WITHIN: f64 = 0.95;
-/// How often the luck of the queries may break a promise.
+/// The probability that a promise is broken by bad luck with the queries.
 const CHANCE: f64 = 0.01;
-/// How often it may break that of the rejected ones.
+/// That probability for the promise about rejected queries.
 const REJECT_CHANCE: f64 = 0.05;
 /// Of n values that are too few for that, the largest is exceeded by a share of FEW/n.
 const FEW: f64 = 12.0;
-/// How far a norm beyond all others may still be.
+/// The factor by which the limits of the norm are widened.
 const SLACK: f32 = 1.02;
 /// No number is taken to vary less than this: log₂ of ‖q‖, of Ẑ, of what is least known of it; w·q.
 const LEAST_DEVIATION: [f64; NUMBERS] = [0.015, 0.03, 0.15, 0.01];

@@ -76,7 +76,7 @@ pub struct TrialResult {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Unseen {
-    /// How many queries.
+    /// The number of queries.
     pub queries: usize,
     /// Mean |Ẑ−Z|/Z.
     pub error: f32,

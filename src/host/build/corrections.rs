@@ -1,4 +1,4 @@
-//! What each node says of its mass: the moments of its rows, and the linear correction that the queries teach.
+//! Predicts the mass of each node: from the moments of its rows, and a linear correction learnt from the queries.
 //!
 //! For node and query the true log-mass T is known on the calibration queries. The moments predict
 //! `ln n + m + σ²/2` (frozen where need be). The residual is fitted by ridge on the whitened query,
@@ -18,7 +18,7 @@ use crate::host::spectrum::{self, Spectrum};
 use crate::host::{Matrix, linear};
 use crate::tree::{Span, SpreadFunction};
 
-/// How one node predicts its log-mass.
+/// The prediction of a node's log-mass.
 #[derive(Clone, Debug)]
 pub struct NodeFit {
     /// w.
@@ -137,7 +137,7 @@ impl<'a> Lesson<'a> {
         (0..k).map(learned).collect()
     }
 
-    /// How much each query counts for each node.
+    /// Computes the weight of each query for each node.
     fn weights(&self, masses: &[f32], k: usize) -> Vec<f32> {
         let weight = |(mass, log_z): (&f32, &f32)| {
             let share = (self.tunables.share_power * (mass - log_z - self.tunables.half_share.ln())).exp();

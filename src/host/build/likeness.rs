@@ -27,7 +27,7 @@ pub struct Likeness {
     weights: Vec<i8>,
     /// As a row of the file.
     stored: Vec<i16>,
-    /// What one unit of the weights is worth.
+    /// The value of one unit of the weights.
     pub scale: f32,
 }
 

@@ -27,7 +27,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// How many each of these rows has.
+    /// Returns the number of links of each row that has any.
     pub fn per_row(&self) -> usize {
         self.list.len().checked_div(self.linked.iter().filter(|&&linked| linked).count()).unwrap_or(0)
     }
@@ -48,7 +48,7 @@ impl Links {
 pub struct CoOccurrence {
     /// For each class those that are high together with it, best first.
     pub lists: Vec<Vec<u32>>,
-    /// How often each class is one of the best.
+    /// A measure of how often each class is one of the best: the sum over queries of one over its place.
     pub reach: Vec<f32>,
 }
 
@@ -366,7 +366,7 @@ fn summed(mut wishes: Vec<Wish>) -> Vec<Wish> {
     wishes
 }
 
-/// How queries wish for links.
+/// The settings by which queries ask for links.
 struct Wishing<'a> {
     weight: f32,
     /// From which of the best rows.

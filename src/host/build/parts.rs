@@ -1,4 +1,4 @@
-//! Who learns from which queries: what is measured is measured on queries that nothing was tuned on.
+//! Splits the calibration queries, so that everything is measured on queries that nothing was tuned on.
 
 use crate::host::{Matrix, linear};
 
@@ -9,7 +9,7 @@ const FEW_TO_PROVE: usize = 48;
 /// Rows that stand in for queries where there are none.
 const STAND_INS: usize = 500;
 
-/// How many queries each part has.
+/// The number of queries in each part.
 pub struct Sizes {
     /// To learn from; none of few queries.
     pub learn: usize,
@@ -36,13 +36,13 @@ impl Sizes {
 
 /// The calibration queries, split. Neighbours in a recording stay together.
 pub struct Parts {
-    /// What metric, corrections and links are learned from while plans are compared.
+    /// Queries from which metric, corrections and links are learned while plans are compared.
     pub learn: Option<Matrix>,
-    /// What plans and budgets are compared on. Rows of the layer where there are no queries.
+    /// Queries on which plans and budgets are compared. Rows of the layer if there are no queries.
     pub tune: Matrix,
     /// Both: what the chosen plan learns from in the end.
     pub learn_and_tune: Option<Matrix>,
-    /// What the finished model is measured on, if there are enough.
+    /// Queries on which the finished model is measured, if there are enough.
     pub prove: Option<Matrix>,
 }
 

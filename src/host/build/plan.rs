@@ -1,4 +1,4 @@
-//! What can be chosen, and what is asked for.
+//! Plans, which the builder chooses among, and targets, which the user sets.
 
 use super::Tunables;
 use super::tunables::{LARGE, SHAPES};
@@ -15,13 +15,13 @@ use crate::model::Bits;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Plan {
-    /// How far the clustering metric follows the queries: 0 not at all, 1 entirely.
+    /// The weight of the queries in the clustering metric: 0 ignores them, 1 follows them entirely.
     pub blend: f32,
     /// Children of a node; more where thin ones give way to their leaves.
     pub branching: usize,
     /// Rows of a leaf.
     pub leaf: usize,
-    /// How far the nodes' predictions follow what the queries teach.
+    /// The correction of the nodes' predictions that is learned from the queries.
     pub correction: Correction,
     /// Links of a row.
     pub links: usize,
@@ -64,7 +64,7 @@ impl Plan {
     }
 }
 
-/// How far the nodes' predictions follow what the queries teach.
+/// The extent to which the nodes' predictions are corrected by what the queries teach.
 ///
 /// ```
 /// use zhat::host::build::{Correction, Plan};
@@ -93,7 +93,7 @@ pub struct Targets {
     pub work: f32,
     /// The hard cap, as a share of N.
     pub cap: f32,
-    /// How wide the weights of rows and nodes are in the file.
+    /// The width of the weights of rows and nodes in the file.
     pub bits: Bits,
     /// The share of the rows that have links, those that queries reach most often; as few as do no harm if it is left open.
     pub linked: Option<f32>,

@@ -3,10 +3,10 @@
 
 use crate::host::{Matrix, generate, linear};
 
-/// The same queries shorter and longer, as another preprocessing or a gain in front would make them.
+/// Factors on the length of the queries, as another preprocessing or a gain in front would change it.
 const FACTORS: [f32; 3] = [0.5, 1.5, 2.0];
 
-/// How much noise there is: more than the queries, where they are few.
+/// The least number of noise queries; as many as there are calibration queries if those are more.
 const NOISE: usize = 500;
 
 /// Returns sets that the intervals of familiar queries are made wide enough for: one for each factor, and noise of the

@@ -42,13 +42,13 @@ pub struct Tunables {
     pub probe_weight: f32,
     /// λ of the map from rows to synthetic queries.
     pub synthetic_ridge: f64,
-    /// How many times its budget a query is searched for, to see what the budget misses.
+    /// The factor on the budget for the wider search that shows what the budget misses.
     pub further: u32,
     /// The share of Z from which on a missed row is worth a link.
     pub worth: f32,
     /// Best rows that get links to what a query misses, one after the other.
     pub places: usize,
-    /// How much more fewer links may cost: what two of five hundred make if they are missed.
+    /// The factor by which fewer links may raise the cost: about what two missed queries of five hundred add.
     pub no_harm: f32,
     /// Missed best classes: where all queries together cost less, they cannot tell what links are worth.
     pub few_missed: f32,

@@ -1,4 +1,4 @@
-//! What p of the best class is worth: calibration with its uncertainty, Brier score, accuracy of the surest answers.
+//! Measures p of the best class: calibration with its uncertainty, Brier score, accuracy of the surest answers.
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub struct LabelFigures {
     pub ece_low: f32,
     /// The upper end.
     pub ece_high: f32,
-    /// What `ece` would be of as many answers with the same p if they were calibrated: chance alone makes it larger than zero.
+    /// The expected `ece` of as many calibrated answers with the same p: chance alone makes it larger than zero.
     pub ece_by_chance: f32,
     /// |mean p − accuracy| of the answers with the same best class, in the mean over answers; classes with fewer than ten answers
     /// are taken together.
@@ -57,7 +57,7 @@ pub struct LabelFigures {
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Surest {
-    /// Which share of the answers.
+    /// The share of the answers that are counted, surest first.
     pub share: f32,
     /// The least p of one of them.
     pub p: f32,

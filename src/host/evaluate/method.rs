@@ -124,7 +124,7 @@ pub struct Answer {
     pub intervals: heapless::Vec<(f32, f32), TOP>,
     /// True if the query is familiar; `None` if the model cannot tell.
     pub familiar: Option<bool>,
-    /// Whether its energy is above the model's threshold, where the model has one.
+    /// True if its energy is above the model's threshold; `None` if the model has no threshold.
     pub rejected: Option<bool>,
     /// The factors that turn a probability into the ends of its 95 % interval, for estimates that are a sample mean.
     pub sampled: Option<(f32, f32)>,

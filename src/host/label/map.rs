@@ -26,11 +26,11 @@ const MOST_SCORES: usize = 10_000_000;
 const PARTS: usize = 5;
 /// With fewer labels the temperature is all there is.
 const FEW: usize = 200;
-/// What priors on β count for, in labels.
+/// Strengths of the prior on β, in labels.
 const PRIORS: [f32; 3] = [1.0, 4.0, 16.0];
 /// The prior on a − 1 is narrower by this.
 const NARROWER: f32 = 10.0;
-/// What a map is multiplied with, by labels held out.
+/// Factors to try on the scores of a fitted map. Held-out labels choose among them.
 const SOFTNESSES: [f32; 7] = [0.7, 0.76, 0.82, 0.88, 0.94, 1.0, 1.06];
 /// Steps towards the minimum, those back included.
 const STEPS: usize = 20;
@@ -47,7 +47,7 @@ pub(in crate::host) struct Mapped {
     pub figures: MapFigures,
 }
 
-/// What was chosen, and by what.
+/// The chosen map, and the comparison that chose it.
 ///
 /// ```
 /// use zhat::host::make::{Request, make};
@@ -70,11 +70,11 @@ pub(in crate::host) struct Mapped {
 pub struct MapFigures {
     /// "temperature", "biases" or "scales".
     pub chosen: &'static str,
-    /// What scores were divided by.
+    /// The temperature: scores were divided by it.
     pub temperature: f32,
     /// Labels that it was fitted to.
     pub labels: usize,
-    /// What was tried beyond the temperature; empty with few labels.
+    /// The maps that were tried beyond the temperature; empty with few labels.
     pub tried: Vec<TriedMap>,
 }
 
@@ -90,7 +90,7 @@ pub struct MapFigures {
 pub struct TriedMap {
     /// "biases" or "scales".
     pub name: &'static str,
-    /// How many labels the prior counts for.
+    /// The strength of the prior, in labels.
     pub prior: f32,
     /// The mean −ln p of labels held out, of the temperature less that of this map: above zero it is better.
     pub gain: f32,
@@ -98,7 +98,7 @@ pub struct TriedMap {
     pub gain_error: f32,
 }
 
-/// What is done to the scores of each class.
+/// A map of scores: a temperature, and a factor and a shift for each class.
 #[derive(Clone)]
 struct Map {
     temperature: f32,
@@ -157,8 +157,8 @@ pub(in crate::host) fn fit_map(weights: &Matrix, biases: &[f32], labelled: Label
     Mapped { weights, biases, figures }
 }
 
-/// What scores are to be multiplied with so that labels held out are most probable, and their losses then: a map that was fitted
-/// to some labels is too sure of others.
+/// Chooses the factor on scores that makes held-out labels most probable, and returns it with the losses. A factor is needed
+/// because a map that was fitted to some labels is too sure of others.
 fn softest(cases: &[Case], parts: &[(Map, Vec<usize>)]) -> (f32, Vec<f64>) {
     let losses = |softness: f32| -> Vec<f64> {
         let of_part = |(map, held): &(Map, Vec<usize>)| {
@@ -244,7 +244,7 @@ impl Map {
         from
     }
 
-    /// What is to be made less, and the way there: steps of sharpness, shifts and factors.
+    /// Computes the loss with the prior, and a step that lowers it: of sharpness, shifts and factors.
     fn step(&self, cases: &[Case], some: &[usize], has_factors: bool, prior: f32) -> (f64, (f32, Vec<[f32; 2]>)) {
         let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
         let of_chunk = |chunk: &[usize]| {
@@ -299,14 +299,14 @@ impl Map {
         map
     }
 
-    /// The same map, with all scores multiplied by this.
+    /// Returns the map with all scores multiplied by this factor.
     fn softened(mut self, softness: f32) -> Self {
         self.sharpness *= softness;
         self.shifts.iter_mut().for_each(|shift| *shift *= softness);
         self
     }
 
-    /// What scores are divided by.
+    /// Returns the number that scores are divided by.
     fn whole_temperature(&self) -> f32 {
         self.temperature / self.sharpness
     }

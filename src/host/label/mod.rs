@@ -1,5 +1,5 @@
-//! What is true of the label, not only of the layer: maps from scores to probabilities that labels ask for, sets of classes that
-//! hold the true one, and how often they do.
+//! Fits a model to labels, and measures it by them: maps from scores to probabilities, sets of classes that hold the true one,
+//! and the detection of inputs of no class.
 
 mod map;
 mod sets;

@@ -22,7 +22,7 @@ const SHORT: usize = 16;
 /// With fewer cases than this nothing is chosen.
 const FEW: usize = 100;
 
-/// What k and λ are chosen from; a penalty has to make lists shorter by this share.
+/// Candidates for k and λ. A penalty has to make sets shorter by the factor `WORTH`.
 const FREE: [u32; 2] = [1, 5];
 const PENALTIES: [f32; 4] = [0.002, 0.01, 0.05, 0.2];
 const WORTH: f64 = 0.98;
@@ -197,7 +197,7 @@ impl Cases {
     }
 }
 
-/// How the sets of a level did on labels that nothing was made from.
+/// Figures of the sets of a level, measured on labels that nothing was made from.
 ///
 /// ```
 /// # use zhat::host::label::{Labelled, set_figures};
@@ -279,7 +279,7 @@ impl Share {
     }
 }
 
-/// What a list of this length would show of a set.
+/// The set of one query as a list of this length would show it.
 #[derive(Clone, Copy)]
 struct Seen {
     covered: bool,

@@ -1,4 +1,4 @@
-//! What tells inputs that are none of the classes, from examples of them.
+//! Learns to tell known inputs from those of no class, from examples of both.
 //!
 //! Half of the examples and the queries that the model was tuned on give the direction w in which they differ beyond what the other
 //! numbers tell (Fisher's linear discriminant). A quarter of the examples and half of the queries held out give the weights of the sum (a logistic regression
@@ -25,14 +25,14 @@ const WORTH: f64 = 0.005;
 const STEPS: usize = 400;
 const RATE: f64 = 0.5;
 
-/// What tells; the norm may do so either way.
+/// Names of the numbers that can tell. The norm may do so in either direction.
 const NAMES: [&str; COUNT + 1] = ["energy", "p of the best class", "far share", "direction", "norm", "sum of all"];
 const COUNT: usize = 5;
 const NORM: usize = 4;
 
 type Numbers = [f64; COUNT];
 
-/// How well inputs that are none of the classes are told, on queries and examples that nothing was learnt from.
+/// Figures of how well inputs of no class are told from known ones, on queries and examples that nothing was learnt from.
 ///
 /// ```
 /// use zhat::host::make::{Request, make};
@@ -50,7 +50,7 @@ type Numbers = [f64; COUNT];
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct KnownFigures {
-    /// What was stored.
+    /// The name of the number that was stored, or of the sum.
     pub chosen: &'static str,
     /// The share of pairs of a known and an unknown query that it tells apart.
     pub auroc: f32,
@@ -70,7 +70,7 @@ pub struct KnownFigures {
     pub accepted_low: f32,
     /// The upper end.
     pub accepted_high: f32,
-    /// What each number is worth, and their sum.
+    /// The figures of each number, and of their sum.
     pub tried: Vec<TriedScore>,
 }
 
@@ -84,7 +84,7 @@ pub struct KnownFigures {
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct TriedScore {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// The share of pairs of a known and an unknown query that it tells apart.
     pub auroc: f32,

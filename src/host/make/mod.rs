@@ -84,11 +84,11 @@ pub struct Made {
     pub report: Option<Report>,
     /// The temperature: scores were divided by it.
     pub temperature: f32,
-    /// How sets of classes did on labels that nothing was made from: one for each level, if there were such labels.
+    /// The figures of sets on labels that nothing was made from: one for each level, if there were such labels.
     pub sets: Vec<SetFigures>,
-    /// How well inputs that are none of the classes are told, if there were examples of them, and queries, in sufficient number.
+    /// The figures of known inputs and inputs of no class, if there were enough queries and examples of the latter.
     pub known: Option<KnownFigures>,
-    /// Which map from scores to probabilities was fitted, if one was asked for.
+    /// The map from scores to probabilities that was fitted, if one was asked for.
     pub map: Option<MapFigures>,
     /// The layer that the model was made from, where that is not the one that was given: weights and biases.
     pub layer: Option<(Matrix, Vec<f32>)>,

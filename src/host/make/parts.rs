@@ -1,5 +1,5 @@
-//! Which queries and labels are for what: to tune on, to fit the map from scores to probabilities, to take the thresholds of
-//! sets from, and to report on. No query is in two of them, but that the map is fitted on queries that are tuned on as well.
+//! Splits queries and labels by use: to tune on, to fit the map from scores to probabilities, to take the thresholds of
+//! sets from, and to report on. No query has two uses, except that the map is fitted on queries that are tuned on as well.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a user has and wants.
+//! The request of a user: the inputs, and the model that is wanted.
 
 use crate::host::Matrix;
 use crate::host::build::{Plan, Targets};
@@ -31,7 +31,7 @@ pub struct Request<'a> {
     pub sets: &'a [f32],
     /// Divides scores by the temperature that suits the labels best.
     pub fit_temperature: bool,
-    /// Whether to fit the temperature and, where labels held out say that it is better, a bias or a factor of each class.
+    /// Fits the temperature and, where labels held out say that it is better, a bias or a factor of each class.
     pub fit_map: bool,
     /// The shares of the classes among the inputs that the layer was trained for, and among those of the deployment.
     pub priors: Option<(&'a [f32], &'a [f32])>,

@@ -59,10 +59,10 @@ pub enum Obstacle {
         tensor: String,
         /// The file that should hold it.
         file: String,
-        /// What is wrong with that file.
+        /// The problem with that file.
         why: String,
     },
-    /// What an output comes from is not a linear layer.
+    /// An output does not come from a linear layer.
     NotLinear {
         /// The node at which the way back from the output ends.
         node: String,
@@ -78,18 +78,18 @@ pub enum Obstacle {
         /// Why it can't be read.
         why: String,
     },
-    /// What stands behind the layer makes something other than a softmax of its scores.
+    /// The operators behind the layer make something other than a softmax of its scores.
     Behind {
         /// The node that does it, or the output.
         node: String,
-        /// What it does.
+        /// The effect of that node, as a sentence without its subject.
         why: String,
         /// The name of the layer, for `--layer`.
         layer: String,
     },
     /// Several layers could be meant.
     Unclear {
-        /// What they are.
+        /// Their names.
         candidates: Vec<String>,
     },
     /// There is no node of that name.

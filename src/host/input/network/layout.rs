@@ -11,7 +11,7 @@ pub(super) enum Dim {
     Symbol(u32),
 }
 
-/// What an axis counts.
+/// The kind of things that an axis counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Label {
     Class,
@@ -42,7 +42,7 @@ pub(super) struct Layout {
     reshaped: bool,
 }
 
-/// How a constant lies beside a value.
+/// The way in which a constant applies to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Along {
     /// One number for everything.
@@ -55,7 +55,7 @@ pub(super) enum Along {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Length(Dim),
-    /// What is left.
+    /// The length that the other entries leave.
     Rest,
     Unknown,
 }

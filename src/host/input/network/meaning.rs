@@ -1,4 +1,4 @@
-//! What the values behind a layer mean: scores, probabilities, or something else.
+//! Finds the meaning of the values behind a layer: scores, probabilities, or something else.
 //!
 //! A value is described by its [`Form`] and by the [`Affine`] map that leads from the layer's own scores s to the scores
 //! u that it stands for, u_i = factor_i · s_i + bias_i. Operators that keep the answer a softmax of such scores change one
@@ -110,7 +110,7 @@ impl Affine {
     }
 }
 
-/// What the numbers of a value are, with u the scores of its affine map and p their softmax.
+/// The formula of a value's numbers, with u the scores of its affine map and p their softmax.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Form {
     /// u_i, plus something that is the same for all classes of a query.
@@ -131,13 +131,13 @@ pub(super) enum Form {
     LogSum { of: usize },
     /// 1 / Σ.
     OneBySum { of: usize },
-    /// Which classes are the best: nothing that follows matters.
+    /// The numbers of the best classes: nothing that follows matters.
     Choice,
     /// The scores or the p of the best classes.
     Best,
 }
 
-/// What was added to scores, the same for all classes.
+/// The number that was added to the scores of all classes of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shift {
     None,
@@ -149,7 +149,7 @@ pub(super) enum Shift {
     WasLogP,
 }
 
-/// What a value behind the layer means.
+/// The meaning of a value behind the layer.
 #[derive(Clone, Debug)]
 pub(super) struct Meaning {
     pub affine: Rc<Affine>,
@@ -445,7 +445,7 @@ fn masked(affine: Affine) -> Affine {
     Affine { bias, ..affine }
 }
 
-/// What a network's output holds.
+/// The kind of a network's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Scores,

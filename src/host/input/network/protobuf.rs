@@ -17,13 +17,13 @@ pub(super) struct Message<'a>(pub &'a [u8]);
 pub(super) struct Field<'a> {
     /// Its number.
     pub number: u64,
-    /// What it holds.
+    /// Its value.
     pub value: Value<'a>,
     /// Its bytes with the tag, to copy it.
     pub raw: &'a [u8],
 }
 
-/// What a field holds, by its wire type. Nothing that is read here has 64 fixed bits.
+/// The value of a field, by its wire type. No field that is read here has 64 fixed bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
     Varint(u64),

@@ -17,14 +17,14 @@ pub(in crate::host::input::network) struct Graph<'a> {
     pub nodes: Vec<Node<'a>>,
     pub inputs: Vec<Input<'a>>,
     pub outputs: Vec<Input<'a>>,
-    /// What the file says about values: of its outputs, and of those in between.
+    /// Types and shapes that the file declares, of outputs and of values in between.
     pub declared: HashMap<&'a str, Input<'a>>,
     /// The version of the standard operators.
     pub opset: i64,
     initializers: HashMap<&'a str, Tensor<'a>>,
     /// The node that makes each value.
     makers: HashMap<&'a str, usize>,
-    /// Where the message of the graph stands in the file.
+    /// The graph's own message in the file.
     pub message: Message<'a>,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::host::input::network) struct Node<'a> {
     pub message: Message<'a>,
 }
 
-/// What has to be given to the network, or what it gives.
+/// A declared value, such as an input or an output of the network.
 #[derive(Clone, Debug)]
 pub(in crate::host::input::network) struct Input<'a> {
     pub name: &'a str,

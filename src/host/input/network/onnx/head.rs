@@ -1,4 +1,4 @@
-//! Which layer is the output layer, and what the network answers with it.
+//! Finds the output layer, and the kind of answer that the network makes from it.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::host::input::network::meaning::{Affine, Answer, Form, best};
 #[cfg_attr(not(feature = "import"), expect(dead_code, reason = "only a run compares with what the network answers"))]
 pub(in crate::host::input::network) struct Head<'a> {
     pub layer: Linear<'a>,
-    /// What leads from the layer's own scores to those that p is the softmax of.
+    /// The map from the layer's own scores to those that p is the softmax of.
     pub affine: Rc<Affine>,
     /// The value that says what the network answers.
     pub truth: &'a str,
-    /// What it holds.
+    /// The kind of that value.
     pub answer: Answer,
     pub layout: Layout,
     /// The nodes between the layer and that value, without those that only move values.

@@ -21,7 +21,7 @@ pub(in crate::host::input::network) struct Linear<'a> {
     /// The axis of the classes, counted from the end.
     pub class_axis: usize,
     pub weights: Weights<'a>,
-    /// Whether they are stored with a row for each class.
+    /// True if the weights are stored with a row for each class.
     pub by_class: bool,
     pub factor: f32,
     pub bias: Option<Bias<'a>>,
@@ -34,14 +34,14 @@ pub(in crate::host::input::network) struct Scale<'a> {
     pub zero: Option<&'a str>,
 }
 
-/// Where the weights are: a constant, and what it stands for if it holds integers.
+/// The weights: a constant, and its scale if it holds integers.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host::input::network) struct Weights<'a> {
     pub value: &'a str,
     pub scale: Option<Scale<'a>>,
 }
 
-/// Where the bias is.
+/// The bias, in floats or in integers.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host::input::network) enum Bias<'a> {
     /// A constant, and what it is multiplied with.

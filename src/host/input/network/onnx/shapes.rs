@@ -18,7 +18,7 @@ const BOOL: i64 = 9;
 /// Lists of lengths are short: longer ones are data.
 const LONGEST: usize = 64;
 
-/// What is known of a value.
+/// The known type and shape of a value.
 #[derive(Clone, Debug, Default)]
 pub(in crate::host::input::network) struct Info {
     /// The number of its type; zero if it is not known.
@@ -26,7 +26,7 @@ pub(in crate::host::input::network) struct Info {
     pub dims: Option<Vec<Dim>>,
 }
 
-/// What is known of all values.
+/// The known types and shapes of all values.
 #[derive(Debug, Default)]
 pub(in crate::host::input::network) struct Shapes<'a> {
     infos: HashMap<&'a str, Info>,

@@ -16,7 +16,7 @@ const MOST: usize = 256;
 const ONE_SIDED: &str = "rounds scores to integers whose zero point is the least or the largest of them, which cuts off all \
      scores on one side of zero";
 
-/// What is known of a value behind the layer.
+/// A value behind the layer that is understood.
 #[derive(Clone, Debug)]
 pub(in crate::host::input::network) struct Value<'a> {
     pub meaning: Meaning,
@@ -40,7 +40,7 @@ impl Value<'_> {
     }
 }
 
-/// What a value behind the layer is.
+/// The state of a value behind the layer: understood, or lost.
 #[derive(Clone, Debug)]
 pub(super) enum State<'a> {
     Known(Value<'a>),
@@ -63,7 +63,7 @@ pub(super) struct Tail<'g, 'a> {
     node: usize,
 }
 
-/// What is wrong with a node, or why a constant can't be read.
+/// A problem with a node, or a constant that can't be read.
 enum Fault {
     Lost(String),
     Obstacle(Obstacle),

@@ -21,7 +21,7 @@ pub(in crate::host::input::network) struct Tensor<'a> {
     kind: i64,
     message: Message<'a>,
     raw: Option<&'a [u8]>,
-    /// Where the values are, if they are in another file.
+    /// The place of the values, if they are in another file.
     pub external: Option<External<'a>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a network answers against what a model answers, on the same inputs.
+//! Compares the answers of a network with those of a model, on the same inputs.
 
 use serde::Serialize;
 
@@ -12,22 +12,22 @@ use crate::host::measure::{exact_predictions, predictions};
 use crate::math::Log2;
 use crate::{Model, Ranked};
 
-/// What a model is compared with.
+/// The reference that a model is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Comparison {
-    /// What the network puts out: it was run to its end.
+    /// The network's own output: it was run to its end.
     #[default]
     Network,
     /// The layer in floats, with what is known of the operators behind it: the network was not run to its end.
     Layer,
 }
 
-/// How well a model agrees with the network that its layer comes from.
+/// The agreement of a model with the network that its layer comes from.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Agreement {
-    /// What it was compared with.
+    /// The reference that it was compared with.
     pub against: Comparison,
     /// For a partial model: the operators that it leaves out.
     pub left_out: Option<String>,
@@ -58,7 +58,7 @@ pub struct Agreement {
 /// A query whose best class is another one.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Difference {
-    /// Which one.
+    /// The number of the query.
     pub query: usize,
     /// The network's best class.
     pub network_class: usize,

@@ -14,23 +14,23 @@ use super::onnx::{Head, Onnx, Shapes, ValueOutput};
 use crate::host::Matrix;
 use engine::{Engine, Output};
 
-/// What to run a network on.
+/// The layer and the input files for a run of a network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunOptions<'a> {
     /// The layer; without a name the one that the outputs come from.
     pub layer: Option<&'a str>,
     /// Files for the network's inputs.
     pub inputs: &'a [InputFile],
-    /// Whether to leave out steps of a sequence that are padding.
+    /// Leaves out steps of a sequence that are padding.
     pub skip_padding: bool,
 }
 
-/// What a portion of the inputs shows.
+/// The results for a portion of the inputs.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The layer's inputs, one for each example, or for each step of it.
     pub queries: Matrix,
-    /// What the network itself makes of each query, p of every class: for a run of the whole network.
+    /// The network's own p of every class for each query, if the whole network was run.
     pub probabilities: Option<Matrix>,
     /// Steps that were left out as padding.
     pub skipped: usize,
@@ -149,7 +149,7 @@ impl Onnx {
     }
 }
 
-/// How much of a network is run.
+/// The part of a network that is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     /// Up to the layer.

@@ -1,4 +1,4 @@
-//! Which steps of a sequence are padding.
+//! Finds the steps of a sequence that are padding.
 //!
 //! An input with "mask" in its name and a value for each step says so itself: zero is padding. Otherwise padding is what
 //! is constant at the end: an input whose axis is a whole multiple of the steps long ends, for that example, in one value

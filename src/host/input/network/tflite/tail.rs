@@ -16,7 +16,7 @@ pub(super) const MOVES: [u32; 7] = [DEQUANTIZE, RESHAPE, TRANSPOSE, SQUEEZE, CAS
 /// More operators than stand behind any layer: bounds what a hostile file makes of it.
 const MOST: usize = 256;
 
-/// What is known of a tensor behind the layer.
+/// A tensor behind the layer that is understood.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub meaning: Meaning,
@@ -27,7 +27,7 @@ pub(super) struct Value {
     pub source: Option<i32>,
 }
 
-/// What a tensor behind the layer is.
+/// The state of a tensor behind the layer: understood, or lost.
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Known(Value),
