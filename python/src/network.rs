@@ -38,7 +38,8 @@ pub fn run_network<'py>(
     let inputs = files(inputs);
     let ran = interruptible(py, progress.as_ref(), move |watch| {
         let options = RunOptions { layer: name.as_deref(), inputs: &inputs, skip_padding };
-        Onnx::open(&path)?.queries(&options, &mut |share| watch.step("running the network", (100.0 * share) as usize, 100))
+        Onnx::open(&path)?
+            .queries(&options, &mut |share| watch.step("running the network", (100.0 * share) as usize, 100))
     });
     let (queries, skipped) = ran?.map_err(|error| crate::error::import(&error))?;
     Ok((array(py, &queries)?, skipped))
