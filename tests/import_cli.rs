@@ -24,6 +24,8 @@ impl Files {
         let wave = |count: usize| (0..count).map(|i| (i as f32 * 0.7).sin() + (i as f32 * 0.11).cos());
         let floats = |count: usize| wave(count).flat_map(f32::to_le_bytes).collect::<Vec<u8>>();
         files.npy("x.npy", "<f4", &[120, 4], floats(480));
+        files.npy("yes.npy", "<i8", &[1], 1i64.to_le_bytes().to_vec());
+        files.npy("no.npy", "<i8", &[1], 0i64.to_le_bytes().to_vec());
         files.npy("one.npy", "<f4", &[4], floats(4));
         files.npy("wide.npy", "<f4", &[120, 5], floats(600));
         files.npy("steps.npy", "<f4", &[20, 7, 4], floats(560));
@@ -102,6 +104,8 @@ fn a_model_answers_as_the_network_that_it_is_from() {
         ("external.onnx", "x.npy", 120),
         ("tied.onnx", "ids=ids.npy mask=mask.npy", 120),
         ("logistic.onnx", "x.npy", 120),
+        ("if_head.onnx", "x=x.npy cached=yes.npy", 120),
+        ("if_head.onnx", "x=x.npy cached=no.npy", 120),
     ] {
         let found = files.agreement(network, inputs);
         assert_eq!(found["queries"], queries, "{network}");

@@ -480,3 +480,17 @@ fn a_body_holds_the_weights_that_were_in_another_file() {
     let split = Onnx::open(format!("{folder}/external.onnx")).unwrap().split(None).unwrap();
     assert!(!split.bytes.windows(12).any(|window| window == b"external.bin"));
 }
+
+#[test]
+fn a_layer_in_both_branches_of_an_if_is_read_and_cut_off() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/models/import");
+    let network = Onnx::open(format!("{folder}/if_head.onnx")).unwrap();
+    let (found, plain) = (network.layer(None).unwrap(), Onnx::open(format!("{folder}/gemm.onnx")).unwrap());
+    let plain = plain.layer(None).unwrap();
+    assert_eq!((found.weights.data(), found.biases), (plain.weights.data(), plain.biases));
+    assert_eq!(found.left_out, None);
+    // The weights of the layer are not in the body any more.
+    let split = network.split(None).unwrap();
+    assert!(!split.bytes.windows(9).any(|window| window == b"fc.weight"));
+    assert_eq!(split.query, "logits/query");
+}

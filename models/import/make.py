@@ -222,13 +222,38 @@ def main():
     )
 
 
-def direct():
-    """A layer that takes the network's input as it is."""
+def branches():
+    """A layer that takes the network's input as it is, and one that stands in both branches of an `If`."""
     across = np.ascontiguousarray(WEIGHTS.T)
     save(
         "logistic",
         [node("Gemm", "x fc.weight fc.bias", "s", "fc"), *softmax()],
         [tensor("fc.weight", across[:INPUTS]), tensor("fc.bias", BIAS)],
+    )
+
+    def branch(name, activation):
+        nodes = [
+            node("MatMul", "x body", f"{name}_product"),
+            node(activation, f"{name}_product", f"{name}_q"),
+            node("MatMul", f"{name}_q fc.weight", f"{name}_scores", "fc"),
+            node("Add", f"{name}_scores fc.bias", f"{name}_logits"),
+        ]
+        outputs = [f"{name}_logits", f"{name}_q"]
+        infos = [helper.make_tensor_value_info(output, TensorProto.FLOAT, None) for output in outputs]
+        return helper.make_graph(nodes, name, [], infos)
+
+    save(
+        "if_head",
+        [
+            helper.make_node(
+                "If", ["cached"], ["logits", "hidden"], "cache", then_branch=branch("with", "Relu"),
+                else_branch=branch("without", "Tanh"),
+            ),
+            node("Softmax", "logits", "y", axis=-1),
+        ],
+        [tensor("body", BODY), tensor("fc.weight", across), tensor("fc.bias", BIAS)],
+        inputs={"x": (TensorProto.FLOAT, ["batch", INPUTS]), "cached": (TensorProto.BOOL, [1])},
+        outputs={"y": ["batch", CLASSES], "hidden": ["batch", FEATURES]},
     )
 
 
@@ -327,5 +352,5 @@ def tflite():
 if __name__ == "__main__":
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
     main()
-    direct()
+    branches()
     tflite()

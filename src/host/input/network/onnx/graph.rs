@@ -35,7 +35,7 @@ pub(in crate::host::input::network) struct Node<'a> {
     /// The operator; empty for one that is not of the standard, nor one that is read all the same.
     pub op: &'a str,
     /// The name of such an operator.
-    foreign: &'a str,
+    pub foreign: &'a str,
     pub inputs: Vec<&'a str>,
     pub outputs: Vec<&'a str>,
     pub message: Message<'a>,
@@ -116,6 +116,30 @@ impl<'a> Graph<'a> {
             return Err(Obstacle::Malformed("has no nodes or no outputs".into()));
         }
         Ok(graph)
+    }
+
+    /// Adds the nodes and tensors of a graph inside of a node to this one, whose values it may take. Returns how many nodes
+    /// there were before.
+    pub fn enter(&mut self, branch: Message<'a>) -> Result<usize, Obstacle> {
+        let before = self.nodes.len();
+        for node in children(branch, 1)? {
+            self.nodes.push(Node::parse(node)?);
+        }
+        for tensor in children(branch, 5)? {
+            let tensor = Tensor::parse(tensor)?;
+            self.initializers.insert(tensor.name, tensor);
+        }
+        for (index, node) in self.nodes.iter().enumerate().skip(before) {
+            for &output in node.outputs.iter().filter(|output| !output.is_empty()) {
+                self.makers.insert(output, index);
+            }
+        }
+        Ok(before)
+    }
+
+    /// Returns a tensor that the graph holds by itself.
+    pub fn initializer(&self, value: &str) -> Option<&Tensor<'a>> {
+        self.initializers.get(value)
     }
 
     /// Returns the node that makes a value.

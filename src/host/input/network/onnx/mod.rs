@@ -3,6 +3,7 @@
 mod constant;
 mod graph;
 mod head;
+mod hoist;
 mod linear;
 mod rows;
 mod shapes;
@@ -65,8 +66,15 @@ impl Onnx {
     /// # Errors
     /// If they are not a network.
     pub fn from_bytes(path: impl AsRef<Path>, bytes: Vec<u8>) -> Result<Self, ImportError> {
-        let onnx = Self { path: path.as_ref().to_owned(), bytes };
+        let mut onnx = Self { path: path.as_ref().to_owned(), bytes };
         onnx.graph()?;
+        // One for each output is enough.
+        for _ in 0..hoist::MOST {
+            match onnx.named(hoist::hoisted(&onnx.bytes))? {
+                Some(bytes) => onnx.bytes = bytes,
+                None => break,
+            }
+        }
         Ok(onnx)
     }
 

@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use super::graph::name_of;
 use crate::host::input::network::array::{Array, Values};
 use crate::host::input::network::error::Obstacle;
-use crate::host::input::network::protobuf::{Broken, Message, put_bytes};
+use crate::host::input::network::protobuf::{Broken, Field, Message, put_bytes};
 
 /// A tensor whose values are still in the file.
 #[derive(Clone, Debug, Default)]
@@ -114,6 +114,32 @@ impl<'a> Tensor<'a> {
             Ok(())
         })?;
         put_bytes(&mut message, 9, &bytes);
+        Ok(message)
+    }
+
+    /// Returns whether another tensor holds the same, whatever its name.
+    pub fn is_same(&self, other: &Self) -> bool {
+        fn fields<'a>(tensor: &Tensor<'a>) -> Result<Vec<&'a [u8]>, Broken> {
+            let fields = tensor.message.fields();
+            let other_than_name = |field: &Field<'_>| !matches!(field.number, 8 | 12);
+            fields
+                .filter(|field| field.is_err() || field.as_ref().is_ok_and(other_than_name))
+                .map(|field| Ok(field?.raw))
+                .collect()
+        }
+        matches!((fields(self), fields(other)), (Ok(a), Ok(b)) if a == b)
+    }
+
+    /// Returns the tensor's message with another name.
+    pub fn renamed(&self, name: &str) -> Result<Vec<u8>, Broken> {
+        let mut message = Vec::with_capacity(self.message.0.len() + name.len());
+        self.message.each::<Broken>(|field| {
+            if field.number != 8 {
+                message.extend_from_slice(field.raw);
+            }
+            Ok(())
+        })?;
+        put_bytes(&mut message, 8, name.as_bytes());
         Ok(message)
     }
 
