@@ -3,12 +3,13 @@
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use serde::Serialize;
+use zhat::host::BuildError;
 use zhat::host::build::{Plan, Targets, TrialResult};
 use zhat::host::evaluate::Report;
 use zhat::host::input::network::{InputScale, as_partial, with_input_scale};
 use zhat::host::make::{Knobs, MakeError, Request, make};
 use zhat::host::report::describe::Description;
-use zhat::host::{BuildError, warnings};
+use zhat::host::report::warnings;
 
 use crate::cli::build::Limits;
 use crate::cli::{Failure, args, progress::described};

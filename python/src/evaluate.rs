@@ -4,11 +4,12 @@ use std::path::Path;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use zhat::host::Matrix;
 use zhat::host::evaluate::{
     Evaluation, FloatLayer, Method, Mismatch, Options, QuantisedLayer, mismatch, quantised, scores, sweep,
 };
 use zhat::host::report::plots::{self, PlotError};
-use zhat::host::{Matrix, warnings};
+use zhat::host::report::warnings;
 
 use crate::cli::{args, eval, report, tune};
 use crate::error::{failure, value};

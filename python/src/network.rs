@@ -19,7 +19,7 @@ type Layer<'py> = (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>, String,
 #[pyfunction]
 pub fn read_layer<'py>(py: Python<'py>, path: PathBuf, name: Option<String>) -> PyResult<Layer<'py>> {
     let layer =
-        py.detach(|| import::output_layer(&path, name.as_deref())).map_err(|error| crate::error::import(&error))?;
+        py.detach(|| network::output_layer(&path, name.as_deref())).map_err(|error| crate::error::import(&error))?;
     let OutputLayer { weights, biases, input, taken, left_out } = layer;
     let input = input.map(|input| (input.scale, input.zero_point));
     Ok((array(py, &weights)?, PyArray1::from_vec(py, biases), taken, left_out, input))
@@ -60,7 +60,7 @@ pub fn difference(
     let biases = bias.as_slice().map_err(value)?.to_vec();
     let ran = interruptible(py, None, move |_| {
         let options = RunOptions { layer: name.as_deref(), inputs: &inputs, skip_padding: false };
-        import::difference(&Onnx::open(&path)?, &options, &weights, &biases)
+        network::difference(&Onnx::open(&path)?, &options, &weights, &biases)
     });
     ran?.map_err(|error| crate::error::import(&error))
 }
