@@ -27,7 +27,15 @@ def test_an_error_in_the_progress_ends_the_work(layer):
         build(layer.weights, layer.bias, layer.queries, progress=fail)
 
 
-def test_an_interrupt_ends_a_build(layer):
+@pytest.fixture
+def heeds_interrupts():
+    """A program that a shell starts in the background ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_a_build(layer, heeds_interrupts):
     with pytest.raises(KeyboardInterrupt):
         build(layer.weights, layer.bias, layer.queries, progress=lambda *_: signal.raise_signal(signal.SIGINT))
     # One that comes while nothing is shown.

@@ -93,8 +93,9 @@ pub const SMALL: usize = 4096;
 pub const TINY: usize = 64;
 /// Rows and nodes that may be looked at for synthetic queries: a few seconds.
 pub const LOOKED_AT_TO_CHOOSE: f32 = 1e8;
-/// Rows and nodes that may be looked at for the finished model.
-pub const LOOKED_AT: f32 = 4e8;
+/// Rows and nodes that may be looked at for the finished model: enough for every row of a layer of 100 000 at 2 % of the work. With 4e8
+/// half of GloVe's rows had no say, and its recall fell from 1.000 to .976.
+pub const LOOKED_AT: f32 = 1e9;
 /// Steps of a bisection of ln ε between 1e-5 and 10: within a tenth, and within a hundredth.
 pub const FEW_STEPS: usize = 7;
 /// Steps of a bisection for the choice.
