@@ -68,7 +68,7 @@ fn a_prefix_says_how_long_the_file_is() {
             (file.len(), Ok(file.len()))
         );
         assert_eq!(FileHeader::read(file).map(|header| header.build_id), Ok(model.build_id()));
-        for len in 0..file.len() {
+        for len in (0..file.len()).step_by(if cfg!(miri) { 97 } else { 1 }) {
             assert!(Model::from_prefix(&bytes.0[..len]).is_err(), "{len} bytes were accepted");
             assert!(Model::from_prefix_trusted(&bytes.0[..len]).is_err(), "{len} bytes were trusted");
         }
