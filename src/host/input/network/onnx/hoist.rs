@@ -296,7 +296,10 @@ fn rewritten(
                 let branch = match name_of(attribute)? {
                     "then_branch" => one,
                     "else_branch" => other,
-                    _ => return Ok(changed.extend_from_slice(field.raw)),
+                    _ => {
+                        changed.extend_from_slice(field.raw);
+                        return Ok(());
+                    }
                 };
                 let mut message = Vec::new();
                 let body = branch.handing_out_its_query(at, &fresh("branch_query"))?;
