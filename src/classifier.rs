@@ -5,9 +5,10 @@ use rand_core::Rng;
 
 use crate::Error;
 use crate::estimators::draw::{self, Drawn};
+use crate::estimators::moments::NearAndFar;
 use crate::estimators::{Prediction, exact_up_to, exact_z, moments, z_of_zero_query};
 use crate::log::debug;
-use crate::model::{Budget, Model, Section};
+use crate::model::{Budget, Model, Section, Settings};
 use crate::rows::Query;
 use crate::search::{self, Buffers, Candidate, Top, Work};
 
@@ -158,8 +159,21 @@ impl<'m> Classifier<'m> {
             &self.budget,
             settings.far_factor,
             Buffers::new(scratch, &self.model, tree)?,
-            &mut Top::up_to(limit, &mut list),
+            Top::up_to(limit, &mut list),
         );
+        self.answer(query, settings, &list, &fields, true)
+    }
+
+    /// Makes an answer of what a search found. One that did not go on to its end has no intervals: they were measured with searches
+    /// that did.
+    pub(crate) fn answer<const K: usize>(
+        &self,
+        query: &Query,
+        settings: &Settings,
+        list: &[Candidate],
+        fields: &NearAndFar,
+        is_whole: bool,
+    ) -> Result<Prediction<K>, Error> {
         if fields.work.rows == 0 {
             // Only a damaged tree that was trusted has no leaf within the budget.
             return Err(Error::SectionContent(Section::NodeSpans.kind()));
@@ -171,8 +185,8 @@ impl<'m> Classifier<'m> {
         });
         // The intervals were measured with the stored budget: with less, errors are larger than they say.
         let stored = settings.budget;
-        let is_measured = self.budget.cap >= stored.cap && self.budget.epsilon <= stored.epsilon;
-        let prediction = Prediction::estimated(&list, z, &fields, is_measured.then_some((&self.model, query)));
+        let is_measured = is_whole && self.budget.cap >= stored.cap && self.budget.epsilon <= stored.epsilon;
+        let prediction = Prediction::estimated(list, z, fields, is_measured.then_some((&self.model, query)));
         debug!("{} row-equivalents; {} of Z predicted", prediction.work.row_equivalents(), prediction.far_share);
         Ok(prediction)
     }

@@ -134,6 +134,7 @@ pub mod estimators;
 
 mod classifier;
 pub mod language;
+mod stepwise;
 
 #[cfg(feature = "keywords")]
 pub mod keywords;
@@ -169,6 +170,7 @@ pub use model::ModelBuf;
 pub use model::{Budget, Model, Names, Settings};
 pub use rows::{Query, QueryBuffer, RowTable, query_words};
 pub use search::{Candidate, Scratch, Work, scratch_words, seen_words};
+pub use stepwise::{Progress, Search, TopBuffer};
 
 // They are in signatures: a user has the version that fits.
 pub use heapless;
@@ -180,12 +182,13 @@ pub use rand_core;
 pub mod internal {
     pub use crate::estimators::mince_by_newton;
     #[cfg(feature = "std")]
-    pub use crate::host::{Hierarchy, product};
+    pub use crate::host::{Hierarchy, counts_of, product};
     #[cfg(feature = "rows4")]
     pub use crate::kernels::four_bit;
     pub use crate::kernels::{dot, dot_picked, dot_rows, pair, query_slot, squares, weights};
     pub use crate::math::{SmallFloat, exp2_fraction, sqrt};
     pub use crate::rows::Indices;
+    pub use crate::search::Count;
     pub use crate::tree::{Span, Tree};
 
     use crate::estimators::Head;

@@ -267,6 +267,7 @@ static struct {
 static int region;
 static Sums of_call, total[REGIONS];
 static uint64_t calls[REGIONS], least[REGIONS], most[REGIONS];
+static FILE *each; /* where every call is written to, if at all */
 
 static unsigned price(const Insn *i, bool taken) {
     unsigned cycles = i->cycles;
@@ -309,6 +310,7 @@ static void on_mark(int mark) {
         add(&total[region], &of_call);
         if (calls[region] == 1 || of_call.cycles < least[region]) least[region] = of_call.cycles;
         if (of_call.cycles > most[region]) most[region] = of_call.cycles;
+        if (each) fprintf(each, "%d %lu %lu %lu\n", region, of_call.count, of_call.cycles, of_call.f4);
     }
     memset(&of_call, 0, sizeof of_call);
     region = mark;
@@ -394,12 +396,14 @@ static void on_end(qemu_plugin_id_t id, void *data) {
         }
     }
     fclose(out);
+    if (each) fclose(each);
 }
 
 __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
                                                                char **argv) {
     (void)info;
-    if (argc != 1 || strncmp(argv[0], "out=", 4) || !(table = calloc(FLASH_END / 2, sizeof *table))) return 1;
+    if (argc == 2 && !strncmp(argv[1], "each=", 5) && !(each = fopen(argv[1] + 5, "w"))) return 1;
+    if (argc < 1 || strncmp(argv[0], "out=", 4) || !(table = calloc(FLASH_END / 2, sizeof *table))) return 1;
     out_name = strdup(argv[0] + 4);
     memset(code_cache.line, 0xff, sizeof code_cache.line);
     memset(data_cache.line, 0xff, sizeof data_cache.line);

@@ -83,6 +83,10 @@ impl<R: Rng> Offer for Reservoir<'_, R> {
     fn threshold(&self) -> Log2 {
         Log2::MIN
     }
+
+    fn is_list(&self) -> bool {
+        false
+    }
 }
 
 /// Draws a class.

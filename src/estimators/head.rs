@@ -254,6 +254,10 @@ impl Offer for BestHeap<'_> {
     fn threshold(&self) -> Log2 {
         self.threshold
     }
+
+    fn is_list(&self) -> bool {
+        false
+    }
 }
 
 // Items in order, without a way to panic: what the standard library's sorts leave in a firmware.

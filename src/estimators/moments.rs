@@ -15,7 +15,7 @@ use crate::hint::keep_small;
 use crate::math::{Log2, LogSum};
 use crate::model::{Budget, Model, Settings};
 use crate::rows::Query;
-use crate::search::{Buffers, FAMILY, Offer, SumsOnly, Unopened, Work, best_first, priority_of};
+use crate::search::{Buffers, Counts, FAMILY, Offer, SumsOnly, Unopened, Work, best_first, priority_of};
 use crate::tree::{Span, Tree};
 
 pub(crate) use crate::search::SearchResult;
@@ -57,7 +57,7 @@ pub fn moments(model: &Model<'_>, query: &Query, budget: &Budget, scratch: &mut 
     let tree = model.tree().ok_or(Error::NoIndex)?;
     budget.check(tree.least_cap())?;
     let buffers = Buffers::new(scratch, model, tree)?;
-    let fields = fields(model, tree, query, budget, far_factor(model), buffers, &mut SumsOnly);
+    let fields = fields(model, tree, query, budget, far_factor(model), buffers, SumsOnly);
     if let Some(z) = model.settings().and_then(|settings| z_of_zero_query(query, settings)) {
         return Ok(Estimate::exact(z, fields.work));
     }
@@ -79,6 +79,9 @@ pub(crate) struct NearAndFar {
     /// Words of the frontier, and whether they were too few.
     pub frontier_words: usize,
     pub overflowed: bool,
+    /// What was done, for a host.
+    #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "looked at on a host only"))]
+    pub counts: Counts,
 }
 
 pub(crate) fn fields(
@@ -88,12 +91,24 @@ pub(crate) fn fields(
     budget: &Budget,
     far_factor: Log2,
     buffers: Buffers<'_>,
-    top: &mut impl Offer,
+    top: impl Offer,
 ) -> NearAndFar {
-    let found = best_first(model, tree, query, budget, buffers, top);
-    let far = far_field(tree, &found, far_factor);
-    let (frontier_words, overflowed) = (found.frontier.words_needed(), found.overflowed);
-    NearAndFar { near: found.near, far, work: found.work, frontier_words, overflowed }
+    NearAndFar::of(tree, &best_first(model, tree, query, budget, buffers, top), far_factor)
+}
+
+impl NearAndFar {
+    /// What a search left.
+    #[inline(always)]
+    pub fn of(tree: &Tree<'_>, found: &SearchResult<'_>, far_factor: Log2) -> Self {
+        Self {
+            near: found.near,
+            far: far_field(tree, found, far_factor),
+            work: found.work,
+            frontier_words: found.frontier.words_needed(),
+            overflowed: found.overflowed,
+            counts: found.counts,
+        }
+    }
 }
 
 /// Sums the predictions of the unopened nodes, times a factor.
@@ -191,7 +206,7 @@ pub fn moments_with_samples(
     budget.check(tree.least_cap().saturating_add(samples))?;
     let search = Budget { cap: budget.cap - samples as u32, ..*budget };
     let buffers = Buffers::new(scratch, model, tree)?;
-    let found = best_first(model, tree, query, &search, buffers, &mut SumsOnly);
+    let found = best_first(model, tree, query, &search, buffers, SumsOnly);
     if let Some(z) = model.settings().and_then(|settings| z_of_zero_query(query, settings)) {
         return Ok(Estimate::exact(z, found.work));
     }

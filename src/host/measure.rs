@@ -7,8 +7,8 @@ use crate::estimators::Prediction;
 use crate::estimators::moments::{self, NearAndFar};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
-use crate::rows::QueryBuffer;
-use crate::search::{Buffers, Candidate, Top};
+use crate::rows::{Query, QueryBuffer};
+use crate::search::{Buffers, Candidate, Count, Top};
 use crate::{Classifier, Error};
 
 /// The widest query of any model.
@@ -77,6 +77,24 @@ impl Outcome {
     }
 }
 
+/// Searches as [`Classifier::classify`] does for the best `K` classes, and returns how often it did each [`Count`].
+///
+/// # Errors
+/// As [`Classifier::classify`]; [`Error::NoIndex`].
+pub fn counts_of<const K: usize>(
+    model: &Model<'_>,
+    budget: &Budget,
+    query: &Query,
+    memory: &mut [u32],
+) -> Result<[u32; Count::ALL], Error> {
+    let tree = model.tree().ok_or(Error::NoIndex)?;
+    budget.check(tree.least_cap())?;
+    let mut list = heapless::Vec::<Candidate, K>::new();
+    let buffers = Buffers::new(memory, model, tree)?;
+    let top = Top::new(&mut list);
+    Ok(moments::fields(model, tree, query, budget, Log2::default(), buffers, top).counts.numbers())
+}
+
 /// Searches for all queries with a budget.
 ///
 /// # Errors
@@ -87,7 +105,7 @@ pub fn outcomes(model: &Model<'_>, queries: &Matrix, budget: &Budget) -> Result<
         let mut list = heapless::Vec::<Candidate, 1>::new();
         let buffers = Buffers::new(memory, model, tree)?;
         let NearAndFar { near, far, work, frontier_words, .. } =
-            moments::fields(model, tree, query, budget, Log2::default(), buffers, &mut Top::new(&mut list));
+            moments::fields(model, tree, query, budget, Log2::default(), buffers, Top::new(&mut list));
         Ok(Outcome {
             near: near.ln(),
             far: far.ln(),
@@ -116,7 +134,7 @@ pub fn found<const K: usize>(model: &Model<'_>, queries: &Matrix, budget: &Budge
     each_query(model, queries, |_, HostScratch { query, memory }| {
         let mut best = heapless::Vec::<Candidate, K>::new();
         let buffers = Buffers::new(memory, model, tree)?;
-        let found = moments::fields(model, tree, query, budget, Log2::default(), buffers, &mut Top::new(&mut best));
+        let found = moments::fields(model, tree, query, budget, Log2::default(), buffers, Top::new(&mut best));
         Ok(Found { best, log_z: super::linear::log_sum_exp(&[found.near.ln(), found.far.ln()]) })
     })
 }

@@ -1,7 +1,7 @@
 //! The search itself.
 
 use super::best::BestRows;
-use super::choice::Choice;
+use super::counts::{Count, Counts};
 use super::memory::words_for_descent;
 use super::seen::masks;
 use super::{Buffers, FAMILY, Frontier, Offer, Seen, Work};
@@ -33,6 +33,28 @@ pub(crate) struct SearchResult<'a> {
     /// The shape of the spread for this query.
     pub spread: Spread,
     pub work: Work,
+    /// What was done, for a host that wants to know what it takes.
+    pub counts: Counts,
+}
+
+// What keeps the time of every search within what its cap says, beside the dot products that a cap counts: see `bound`.
+
+/// A search follows the links of so many times [`Budget::expand`] rows at most.
+pub(super) const FOLLOWS: u32 = 3;
+
+/// Scores that are high enough for a list are free up to so many, and one of so many row-equivalents of the cap. Few searches reach
+/// that; from there on each counts as [`high_score_price`].
+pub(super) const FREE_HIGH_SCORES: u32 = 48;
+pub(super) const FREE_HIGH_SCORES_SHARE: u32 = 8;
+
+/// The row-equivalents that a high score counts as.
+pub(super) const fn high_score_price(columns: usize) -> usize {
+    1 + 64 / (columns + 16)
+}
+
+/// The row-equivalents that a node counts as which is set aside: as many as take the same time with rows of this many columns.
+pub(super) const fn set_aside_price(columns: usize) -> usize {
+    1 + 160 / (columns + 32)
 }
 
 /// Searches the tree within a budget; every row that is scored is offered to `top`.
@@ -42,63 +64,34 @@ pub(crate) fn best_first<'s>(
     query: &Query,
     budget: &Budget,
     buffers: Buffers<'s>,
-    top: &mut impl Offer,
+    top: impl Offer,
 ) -> SearchResult<'s> {
-    let expand = if model.links().is_some() { budget.expand } else { 0 };
-    let mut search = Search {
-        model,
-        tree,
-        query,
-        row_scorer: model.rows().scorer(query),
-        node_scorer: tree.nodes().scorer(query),
-        spread: tree.spread_of(query),
-        high_scores: HighScores { top, best: BestRows::new(expand), threshold: Log2::MIN },
-        seen: Seen::new(buffers.seen),
-        frontier: Frontier::new(buffers.frontier),
-        overflowed: false,
-        near: LogSum::new(),
-        // No sound tree takes more; a damaged one that was trusted could otherwise go round and round.
-        left: (budget.cap as usize).min(model.classes() + tree.len()),
-        rows: 0,
-        nodes: 0,
-        looks_ahead: expand > 0 || budget.epsilon > 0.0,
-        enough: if budget.epsilon > 0.0 {
-            (float::rough_log2(budget.epsilon) * (1u32 << Log2::FRACTION_BITS) as f32) as i32
-        } else {
-            i32::MIN
-        },
-        scores: [0; BLOCK],
-        filled: 0,
-        linked: [0; LINKED],
-    };
-    search.run();
+    let mut search = Search::new(model, tree, query, budget, buffers, top);
+    search.start();
+    while search.advance() {}
     search.add_scores();
-    SearchResult {
-        near: search.near,
-        overflowed: search.overflowed,
-        seen: search.seen,
-        spread: search.spread,
-        work: Work::of(search.rows, search.nodes, model.rows().row_bytes()),
-        frontier: search.frontier,
-    }
+    let (work, counts) = (search.work(), search.counts());
+    let Search { near, overflowed, seen, spread, frontier, .. } = search;
+    SearchResult { near, frontier, overflowed, seen, spread, work, counts }
 }
 
-struct Search<'a, 'm, 's, T> {
+/// A search that goes on node by node.
+pub(crate) struct Search<'a, 'm, 's, T> {
     model: &'a Model<'m>,
     tree: &'a Tree<'m>,
     query: &'a Query,
     row_scorer: Scorer<'a>,
     node_scorer: Scorer<'a>,
     spread: Spread,
-    high_scores: HighScores<'a, T>,
+    high_scores: HighScores<T>,
     seen: Seen<'s>,
     frontier: Frontier<'s>,
     overflowed: bool,
     near: LogSum,
-    /// Row-equivalents that may still be spent.
-    left: usize,
     rows: usize,
     nodes: usize,
+    /// Rows whose links may still be followed.
+    follows: u32,
     /// Whether what the next node is predicted to hold decides anything before it is opened.
     looks_ahead: bool,
     /// log₂ of ε, as roughly, as the bits of a [`Log2`]; the smallest number where there is no ε.
@@ -108,36 +101,114 @@ struct Search<'a, 'm, 's, T> {
     filled: usize,
     /// The rows that links lead to.
     linked: [u32; LINKED],
+    counts: Counts,
 }
 
-impl<T: Offer> Search<'_, '_, '_, T> {
-    fn run(&mut self) {
-        // The top nodes are the children of a root that the file does not have.
-        let mut span = Span { children: self.tree.top(), ..Span::default() };
-        if span.children > self.left {
-            return;
-        }
-        loop {
-            if span.is_leaf() {
-                self.score_leaf(span.first_row, span.rows);
+impl<'a, 'm, 's, T: Offer> Search<'a, 'm, 's, T> {
+    /// A search that is still to be [started](Self::start).
+    // Moved nowhere: that would be half a kilobyte.
+    #[inline(always)]
+    pub fn new(
+        model: &'a Model<'m>,
+        tree: &'a Tree<'m>,
+        query: &'a Query,
+        budget: &Budget,
+        buffers: Buffers<'s>,
+        top: T,
+    ) -> Self {
+        let expand = if model.links().is_some() { budget.expand } else { 0 };
+        // No sound tree takes more; a damaged one that was trusted could otherwise go round and round.
+        let left = (budget.cap as usize).min(model.classes() + tree.len());
+        let free = if top.is_list() { FREE_HIGH_SCORES + budget.cap / FREE_HIGH_SCORES_SHARE } else { u32::MAX };
+        Self {
+            model,
+            tree,
+            query,
+            row_scorer: model.rows().scorer(query),
+            node_scorer: tree.nodes().scorer(query),
+            spread: tree.spread_of(query),
+            high_scores: HighScores {
+                top,
+                best: BestRows::new(expand),
+                threshold: Log2::MIN,
+                left,
+                free,
+                counts: Counts::default(),
+            },
+            seen: Seen::new(buffers.seen),
+            frontier: Frontier::new(buffers.frontier),
+            overflowed: false,
+            near: LogSum::new(),
+            rows: 0,
+            nodes: 0,
+            follows: FOLLOWS * expand,
+            looks_ahead: expand > 0 || budget.epsilon > 0.0,
+            enough: if budget.epsilon > 0.0 {
+                (float::rough_log2(budget.epsilon) * (1u32 << Log2::FRACTION_BITS) as f32) as i32
             } else {
-                self.predict(span.first_child, span.children);
-            }
-            // Where memory was short and there is no heap any more, nothing is known of the next node.
-            if self.looks_ahead
-                && let Some(next) = self.frontier.peek()
-            {
-                // Until a row alone holds twice as much as the next node is predicted to, the tree leads to better rows, and to better links.
-                self.follow_links_from(next.priority.saturating_add(TWICE));
-                if self.is_little(next.priority) {
-                    return;
-                }
-            }
-            let Some(next) = self.take_next(&span) else {
-                return self.follow_links_from(Log2::MIN);
-            };
-            span = next;
+                i32::MIN
+            },
+            scores: [0; BLOCK],
+            filled: 0,
+            linked: [0; LINKED],
+            counts: Counts::default(),
         }
+    }
+
+    /// Predicts the top nodes, the children of a root that the file does not have: before anything else.
+    #[inline]
+    pub fn start(&mut self) {
+        if self.tree.top() <= self.high_scores.left {
+            self.predict(0, self.tree.top());
+        }
+    }
+
+    /// Opens one node more, and follows the links of the rows that are better than it; false if there is nothing more to do.
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        if self.looks_ahead
+            && let Some(next) = self.frontier.peek()
+        {
+            // Until a row alone holds twice as much as the next node is predicted to, the tree leads to better rows, and to better links.
+            self.follow_links_from(next.priority.saturating_add(TWICE));
+            if self.is_little(next.priority) {
+                return false;
+            }
+        }
+        let Some(span) = self.take_next() else {
+            self.follow_links_from(Log2::MIN);
+            return false;
+        };
+        if span.is_leaf() {
+            self.score_leaf(span.first_row, span.rows);
+        } else {
+            self.predict(span.first_child, span.children);
+        }
+        true
+    }
+
+    /// Ends the search: what was not opened stays on the frontier.
+    pub fn into_result(mut self) -> SearchResult<'s> {
+        self.add_scores();
+        let (work, counts) = (self.work(), self.counts());
+        let Self { near, overflowed, seen, spread, frontier, .. } = self;
+        SearchResult { near, frontier, overflowed, seen, spread, work, counts }
+    }
+
+    #[inline]
+    fn counts(&self) -> Counts {
+        self.counts.with(&self.high_scores.counts).with(&self.frontier.counts)
+    }
+
+    /// Who was shown the scores.
+    pub fn top(&self) -> &T {
+        &self.high_scores.top
+    }
+
+    /// What was spent so far.
+    #[inline]
+    pub fn work(&self) -> Work {
+        Work::of(self.rows, self.nodes, self.model.rows().row_bytes())
     }
 
     /// Whether a node that is predicted to hold this much is not worth opening: at most ε of what was scored, by a logarithm to a
@@ -151,63 +222,98 @@ impl<T: Offer> Search<'_, '_, '_, T> {
         predicted.to_bits().saturating_sub(self.near.rough_bits()) <= self.enough
     }
 
-    /// Takes the node that is opened next off the frontier: the best one, if there is enough left for it. Where there is no room
-    /// for its children, or a way down to a row has to be kept, it is the best of those that can be opened, and others stay
-    /// closed. `parent` is the node that was opened last.
+    /// Takes the node that is opened next off the frontier: the best one that there is room for, if there is enough left for it.
     #[inline]
-    fn take_next(&mut self, parent: &Span) -> Option<Span> {
+    fn take_next(&mut self) -> Option<Span> {
         loop {
-            let has_heap = self.frontier.has_heap();
-            if !has_heap {
-                let choice = Choice { has_row: self.rows > 0, left: self.left, parent: *parent };
-                choice.choose(self.tree, &mut self.frontier);
-            }
             let next = self.frontier.peek()?;
             let span = self.tree.span(next.node);
             // An answer without a class is none: until a row was scored, enough is kept for a way down to one.
-            let (cost, words) = if self.rows == 0 && has_heap { self.kept_for_descent() } else { (0, 0) };
-            if self.can_pay(&span, cost) {
-                if span.is_leaf() || self.frontier.has_room(span.children, words) {
-                    self.frontier.pop();
-                    return Some(span);
-                }
-                self.overflowed = true;
-            } else if self.rows > 0 {
+            if self.rows == 0 && !span.is_leaf() && !self.leaves_a_way_down(span.children) {
+                return self.go_down();
+            }
+            if !self.can_pay(&span) {
                 return None;
             }
-            if !has_heap {
-                return None;
+            if span.is_leaf() || self.frontier.has_room(span.children, 0) {
+                self.frontier.pop();
+                return Some(span);
             }
-            self.frontier.drop_heap();
+            self.set_aside();
         }
     }
 
+    /// Leaves the best node unopened for good, because there is no room for its children.
+    ///
+    /// That takes time, so it is paid for: otherwise a search with little memory would take longer than one with enough.
     #[cold]
-    fn kept_for_descent(&self) -> (usize, usize) {
-        let descent = self.tree.descent();
-        (descent.cost as usize, words_for_descent(&descent))
+    #[inline(never)]
+    fn set_aside(&mut self) {
+        self.overflowed = true;
+        self.frontier.set_aside();
+        self.counts.add(Count::SetAside, 1);
+        self.high_scores.pay(set_aside_price(self.query.values().len()));
     }
 
-    /// Whether what is left is enough for opening a node, and `kept` more.
+    /// Whether there is enough for a way down to a row once a node with so many children is opened.
+    #[cold]
+    #[inline(never)]
+    fn leaves_a_way_down(&mut self, children: usize) -> bool {
+        let descent = self.tree.descent();
+        let has_room = self.frontier.has_room(children, words_for_descent(&descent));
+        self.overflowed |= !has_room;
+        has_room && self.high_scores.left >= children.saturating_add(descent.cost as usize)
+    }
+
+    /// Opens the best node, the best of its children, and so on; returns the leaf where that ends, as the next one to open.
+    #[cold]
+    #[inline(never)]
+    fn go_down(&mut self) -> Option<Span> {
+        let mut node = self.frontier.peek()?.node;
+        self.frontier.pop();
+        let held = self.frontier.hold();
+        // Children have higher numbers than their parents; in a damaged tree that was trusted the budget ends it.
+        let leaf = loop {
+            let span = self.tree.span(node);
+            if span.is_leaf() {
+                break Some(span);
+            }
+            if !self.can_pay(&span) || !self.frontier.has_room(span.children, 0) {
+                break None;
+            }
+            let family = self.frontier.used();
+            self.predict(span.first_child, span.children);
+            match self.frontier.take_held(family) {
+                Some(best) => node = best,
+                None => break None,
+            }
+        };
+        self.frontier.enter(held);
+        leaf.filter(|leaf| self.can_pay(leaf))
+    }
+
+    /// Whether what is left is enough for opening a node.
     #[inline]
-    fn can_pay(&self, span: &Span, kept: usize) -> bool {
+    fn can_pay(&self, span: &Span) -> bool {
+        let left = self.high_scores.left;
         if !span.is_leaf() {
-            return self.left >= span.children.saturating_add(kept);
+            return left >= span.children;
         }
         // Rows that were reached before cost nothing; they are counted only where it matters.
-        self.left >= span.rows || self.left >= span.rows - self.seen.count(span.first_row, span.rows).min(span.rows)
+        left >= span.rows || left >= span.rows - self.seen.count(span.first_row, span.rows).min(span.rows)
     }
 
     /// Puts nodes on the frontier, which has room for them.
     #[inline(never)]
     fn predict(&mut self, first: usize, count: usize) {
-        self.left = self.left.saturating_sub(count);
+        self.high_scores.pay(count);
         self.nodes += count;
         // A damaged tree that was trusted may name nodes that are not there: no place may be left without a number.
         let (mut at, end) = (first, first.saturating_add(count).min(self.tree.len()));
         while at < end {
             let (first, count) = (at, BLOCK.min(end - at));
             at += count;
+            self.counts.add_rows(Count::NodesByThree, Count::NodesSingly, count);
             let (tree, query, scorer, spread) = (self.tree, self.query, &self.node_scorer, &self.spread);
             self.frontier.push(first, count, |words| tree.priorities(first, scorer, query, spread, words));
         }
@@ -217,7 +323,9 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     #[inline(never)]
     fn score_leaf(&mut self, first: usize, count: usize) {
         let (mut run, mut run_end) = (first, first);
+        self.counts.add(Count::Leaves, 1);
         for (word, mask) in masks(first, first.saturating_add(count).min(self.model.classes())) {
+            self.counts.add(Count::Words, 1);
             let mut new = self.seen.insert_word(word, mask);
             while new != 0 {
                 let from = new.trailing_zeros();
@@ -244,6 +352,8 @@ impl<T: Offer> Search<'_, '_, '_, T> {
             let (first, count) = (at, BLOCK.min(end - at));
             at += count;
             self.make_room(count);
+            self.counts.add(Count::Runs, 1);
+            self.counts.add_rows(Count::RowsByThree, Count::RowsSingly, count);
             if let Some(scores) = self.scores.get_mut(self.filled..self.filled + count) {
                 self.row_scorer.scores(first, self.query, scores);
                 self.high_scores.offer(self.model, scores, |i| first + i);
@@ -257,7 +367,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     fn count(&mut self, scores: usize) {
         self.filled += scores;
         self.rows += scores;
-        self.left = self.left.saturating_sub(scores);
+        self.high_scores.pay(scores);
     }
 
     /// Makes room for this many scores.
@@ -270,6 +380,7 @@ impl<T: Offer> Search<'_, '_, '_, T> {
 
     #[inline(never)]
     fn add_scores(&mut self) {
+        self.counts.add(Count::Sums, usize::from(self.filled > 0));
         self.near.add_all(self.scores.get(..self.filled).unwrap_or(&[]));
         self.filled = 0;
     }
@@ -283,6 +394,12 @@ impl<T: Offer> Search<'_, '_, '_, T> {
 
     /// Scores the rows that a row leads to, as far as the budget goes.
     fn follow_links(&mut self, row: usize) {
+        // Rows that links lead to can be among the best in their turn.
+        if self.follows == 0 {
+            return;
+        }
+        self.follows -= 1;
+        self.counts.add(Count::Follows, 1);
         match self.model.links().map(|links| links.of(row)) {
             Some(Indices::Short(links)) => links.chunks(LINKED).for_each(|links| self.score_links(links)),
             Some(Indices::Long(links)) => links.chunks(LINKED).for_each(|links| self.score_links(links)),
@@ -291,7 +408,8 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     }
 
     fn score_links<I: Copy + Into<u32>>(&mut self, links: &[I]) {
-        let (mut len, most) = (0, self.left.min(LINKED));
+        self.counts.add(Count::Links, links.len());
+        let (mut len, most) = (0, self.high_scores.left.min(LINKED));
         for &link in links {
             let row: u32 = link.into();
             if len < most && self.seen.insert(row as usize) {
@@ -308,6 +426,8 @@ impl<T: Offer> Search<'_, '_, '_, T> {
     #[inline(never)]
     fn score_linked(&mut self, count: usize) {
         self.make_room(count);
+        self.counts.add(Count::Linked, 1);
+        self.counts.add_rows(Count::LinkedByThree, Count::LinkedSingly, count);
         let places = self.scores.get_mut(self.filled..self.filled + count);
         if let (Some(linked), Some(scores)) = (self.linked.get(..count), places) {
             self.row_scorer.scores_of(linked, self.query, scores);
@@ -318,14 +438,19 @@ impl<T: Offer> Search<'_, '_, '_, T> {
 }
 
 /// Those who look at high scores: the list of the best classes, and the rows whose links are followed.
-struct HighScores<'a, T> {
-    top: &'a mut T,
+struct HighScores<T> {
+    top: T,
     best: BestRows,
     /// What a score has to reach for one of them to look at it.
     threshold: Log2,
+    /// Row-equivalents that may still be spent.
+    left: usize,
+    /// Scores that may be looked at before that costs anything.
+    free: u32,
+    counts: Counts,
 }
 
-impl<T: Offer> HighScores<'_, T> {
+impl<T: Offer> HighScores<T> {
     /// Offers scores; `row_of` says whose they are.
     #[inline]
     fn offer(&mut self, model: &Model<'_>, scores: &[i32], row_of: impl Fn(usize) -> usize) {
@@ -340,8 +465,19 @@ impl<T: Offer> HighScores<'_, T> {
 
     #[inline(never)]
     fn show(&mut self, model: &Model<'_>, row: usize, score: Log2) {
+        self.counts.add(Count::HighScores, 1);
+        if self.free > 0 {
+            self.free -= 1;
+        } else {
+            self.pay(high_score_price(model.rows().stride()));
+        }
         self.best.offer(row, score);
         self.top.offer(model, row, score);
         self.threshold = self.best.threshold().min(self.top.threshold());
+    }
+
+    #[inline]
+    fn pay(&mut self, row_equivalents: usize) {
+        self.left = self.left.saturating_sub(row_equivalents);
     }
 }

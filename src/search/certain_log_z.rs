@@ -21,7 +21,7 @@ pub(crate) fn certain_log_z(
 ) -> (f32, f32) {
     // An empty list instead of none at all: the search is then the classifier's, and not compiled once more.
     let mut none = Vec::<Candidate, 0>::new();
-    let found = best_first(model, tree, query, budget, buffers, &mut Top::new(&mut none));
+    let found = best_first(model, tree, query, budget, buffers, Top::new(&mut none));
     interval(tree, query, &found)
 }
 

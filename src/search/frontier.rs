@@ -10,9 +10,12 @@
 //! its family starts. So the heap, which grows from the end, has sixteen bits for each family: where its best child's
 //! priority stands.
 //!
-//! Where memory or budget run short, nodes are wanted that are not on top of the heap. The heap is then given up, and one
-//! entry is left of it: the best node of those wanted, which is looked for among all of them.
+//! A node that there is no room to open is set aside: it keeps its priority, for the sum over all that was not opened, and
+//! gets the number of another child, which says that it is not to be opened. Its family is then in the heap by the best child of
+//! those that are left.
 
+use super::counts::{Count, Counts};
+use crate::hint::keep_small;
 use crate::math::Log2;
 pub(crate) use crate::tree::FAMILY;
 
@@ -48,16 +51,29 @@ pub(crate) struct Frontier<'a> {
     /// Words that families take up, and how many families there are.
     used: usize,
     families: usize,
-    /// Entries of the heap, while there is one.
+    /// Entries of the heap.
     waiting: usize,
-    has_heap: bool,
+    /// Whether any node was set aside.
+    has_set_aside: bool,
+    /// A family is in the heap if its best child is above this.
+    below_heap: i32,
+    pub(super) counts: Counts,
 }
 
 impl<'a> Frontier<'a> {
     /// An empty frontier in this memory.
     pub fn new(words: &'a mut [u32]) -> Self {
         let len = words.len().min(MOST_WORDS);
-        Self { words: words.get_mut(..len).unwrap_or(&mut []), used: 0, families: 0, waiting: 0, has_heap: true }
+        let words = words.get_mut(..len).unwrap_or(&mut []);
+        Self {
+            words,
+            used: 0,
+            families: 0,
+            waiting: 0,
+            has_set_aside: false,
+            below_heap: OPENED,
+            counts: Counts::default(),
+        }
     }
 
     /// Words that were needed so far.
@@ -92,7 +108,8 @@ impl<'a> Frontier<'a> {
         let best = fill(places);
         self.used = end;
         self.families += 1;
-        if best > OPENED {
+        self.counts.add(Count::Families, 1);
+        if best > self.below_heap {
             self.waiting += 1;
             self.rise(self.waiting - 1, Entry::of_best(start, best));
         }
@@ -111,59 +128,96 @@ impl<'a> Frontier<'a> {
     }
 
     /// Takes out the node that [`Frontier::peek`] shows.
+    #[inline]
     pub fn pop(&mut self) {
+        self.take_out(false);
+    }
+
+    /// Leaves the node that [`Frontier::peek`] shows unopened for good.
+    pub fn set_aside(&mut self) {
+        self.has_set_aside = true;
+        self.take_out(true);
+    }
+
+    /// Takes the best node out of the heap; if it stays on the frontier, with another number.
+    #[inline(never)]
+    fn take_out(&mut self, stays: bool) {
         if self.waiting == 0 {
             return;
         }
+        self.counts.add(Count::Pops, 1);
         let entry = self.entry(0);
         let family = entry.family();
-        if let Some(opened) = self.words.get_mut(entry.at) {
-            *opened = OPENED as u32;
+        if let Some(place) = self.words.get_mut(entry.at) {
+            *place = if stays { entry.priority ^ 1 } else { OPENED } as u32;
         }
         let Some((&head, rest)) = self.words.get(family..self.used).and_then(|words| words.split_first()) else {
             return;
         };
         let places = rest.get(..first_and_count(head).1).unwrap_or(&[]);
-        let best = places.iter().fold(OPENED, |best, &word| best.max(word as i32));
-        if best > OPENED {
-            self.sink(Entry::of_best(family, best));
+        self.counts.add(Count::Siblings, places.len());
+        let best = if self.has_set_aside {
+            best_of(places)
+        } else {
+            places.iter().fold(OPENED, |best, &word| best.max(word as i32))
+        };
+        let entry = if best > OPENED {
+            Entry::of_best(family, best)
         } else {
             self.waiting -= 1;
-            self.sink(self.entry(self.waiting));
-        }
+            self.entry(self.waiting)
+        };
+        self.sink(entry);
     }
 
-    /// Whether the best node is at hand.
-    #[inline]
-    pub fn has_heap(&self) -> bool {
-        self.has_heap
+    /// Keeps families that are put in out of the heap until [`Frontier::enter`]; returns where they start.
+    pub fn hold(&mut self) -> usize {
+        self.below_heap = i32::MAX;
+        self.used
     }
 
-    /// Gives up the heap: from now on it is [`Frontier::choose`] that puts a node on top.
-    #[cold]
-    pub fn drop_heap(&mut self) {
-        self.waiting = 0;
-        self.has_heap = false;
+    /// The words that families take up.
+    pub fn used(&self) -> usize {
+        self.used
     }
 
-    /// Puts the best of the nodes that are wanted on top; false, and no node there, if there is none. Looks at every node: for
-    /// a frontier without a heap.
-    #[cold]
-    pub fn choose(&mut self, is_wanted: impl Fn(&Self, usize) -> bool) -> bool {
-        let mut best = Entry { priority: OPENED, at: 0 };
-        let mut start = 0;
-        for (first, words) in self.families() {
-            start += HEAD;
-            for (i, &word) in words.iter().enumerate() {
-                if word > best.priority && is_wanted(self, first + i) {
-                    best = Entry { priority: word, at: start + i };
-                }
+    /// Takes the best of the nodes of all families that start from a word on; they are on hold.
+    pub fn take_held(&mut self, start: usize) -> Option<usize> {
+        let (mut at, mut best) = (start, Entry { priority: OPENED, at: 0 });
+        while let Some((family, priority)) = self.next_family(&mut at) {
+            if priority > best.priority {
+                best = Entry::of_best(family, priority);
             }
-            start += words.len();
         }
-        self.waiting = usize::from(best.priority > OPENED);
-        self.put(0, best);
-        self.waiting > 0
+        let (first, _) = first_and_count(*self.words.get(best.family())?);
+        *self.words.get_mut(best.at).filter(|_| best.priority > OPENED)? = OPENED as u32;
+        Some(first + place_of(best.priority))
+    }
+
+    /// Puts the families that start from a word on into the heap; they were on hold.
+    pub fn enter(&mut self, start: usize) {
+        let mut at = start;
+        self.below_heap = OPENED;
+        while let Some((family, best)) = self.next_family(&mut at) {
+            if best > OPENED {
+                self.waiting += 1;
+                self.rise(self.waiting - 1, Entry::of_best(family, best));
+            }
+        }
+    }
+
+    /// The family that starts at a word, which is moved behind it, and the priority of its best child.
+    #[cold]
+    #[inline(never)]
+    fn next_family(&mut self, at: &mut usize) -> Option<(usize, i32)> {
+        self.counts.add(Count::Held, 1);
+        let family = *at;
+        let (&head, rest) = self.words.get(family..self.used)?.split_first()?;
+        let places = rest.get(..first_and_count(head).1)?;
+        *at = family + HEAD + places.len();
+        let best = best_of(places);
+        self.counts.add(Count::Siblings, *at - family - HEAD);
+        Some((family, best))
     }
 
     /// All unopened nodes, in the order in which they were put in.
@@ -195,6 +249,7 @@ impl<'a> Frontier<'a> {
                 break;
             }
             self.put(at, above);
+            self.counts.add(Count::Rise, 1);
             at = (at - 1) / 2;
         }
         self.put(at, entry);
@@ -219,6 +274,7 @@ impl<'a> Frontier<'a> {
                 break;
             }
             self.put(at, below);
+            self.counts.add(Count::Sink, 1);
             at = child;
         }
         self.put(at, entry);
@@ -261,6 +317,19 @@ pub(crate) fn priority_of(word: i32) -> Log2 {
 #[inline]
 fn place_of(word: i32) -> usize {
     (PLACE - (word & PLACE)) as usize
+}
+
+/// The best of a family's words without those of nodes that were set aside.
+#[inline(never)]
+fn best_of(places: &[u32]) -> i32 {
+    let mut best = OPENED;
+    for (child, &word) in places.iter().enumerate() {
+        keep_small();
+        if place_of(word as i32) == child {
+            best = best.max(word as i32);
+        }
+    }
+    best
 }
 
 /// What an entry of the heap stands for: the priority of a family's best child, and where it stands.
@@ -332,28 +401,53 @@ mod tests {
         }
     }
 
-    #[test]
-    fn without_a_heap_the_best_of_those_wanted_comes_out() {
-        let mut words = [0; 40];
-        let mut frontier = Frontier::new(&mut words);
-        assert!(push(&mut frontier, 0, &[320, 640, 960]) && push(&mut frontier, 3, &[64, 96, 32]));
-        frontier.drop_heap();
-        assert!(frontier.peek().is_none() && frontier.iter().count() == 6);
-        let take_best = |frontier: &mut Frontier<'_>, is_wanted: fn(&Frontier<'_>, usize) -> bool| {
-            let is_there = frontier.choose(is_wanted);
-            let best = frontier.peek();
-            assert_eq!(is_there, best.is_some());
-            frontier.pop();
-            best.map(|unopened| unopened.node)
-        };
-        assert_eq!(take_best(&mut frontier, |_, node| node > 9), None);
-        assert_eq!(take_best(&mut frontier, |_, node| node != 2 && node != 1), Some(0));
-        assert_eq!(take_best(&mut frontier, |_, node| node > 2), Some(4));
-        assert!(push(&mut frontier, 6, &[992]));
-        assert_eq!(take_best(&mut frontier, |_, _| true), Some(6));
-        assert_eq!(frontier.iter().map(|unopened| unopened.node).collect::<Vec<_>>(), [1, 2, 3, 5]);
-        while take_best(&mut frontier, |_, _| true).is_some() {}
-        assert_eq!(frontier.iter().count(), 0);
+    proptest! {
+        /// Nodes that are set aside never come out, and keep their priorities; what a way down takes does not disturb the order.
+        #[test]
+        fn what_is_set_aside_stays_and_is_not_shown_again(
+            families in prop::collection::vec(prop::collection::vec((-50..50i32).prop_map(|x| x * 32), 1..33), 1..20),
+            steps in prop::collection::vec(0..4u8, 1..60),
+        ) {
+            let mut words = [0; 1000];
+            let mut frontier = Frontier::new(&mut words);
+            // Priority, node, and whether it is set aside.
+            let mut truth = Vec::new();
+            let mut first = 0;
+            for family in &families {
+                prop_assert!(push(&mut frontier, first, family));
+                truth.extend(family.iter().enumerate().map(|(i, &priority)| (priority, first + i, false)));
+                first += family.len();
+            }
+            for step in steps {
+                let best = truth.iter().filter(|known| !known.2).map(|&(priority, ..)| priority).max();
+                prop_assert_eq!(frontier.peek().map(|best| best.priority.to_bits()), best);
+                let Some(next) = frontier.peek() else { break };
+                let place = truth.iter().position(|known| known.1 == next.node).unwrap();
+                match step {
+                    0 => {
+                        truth[place].2 = true;
+                        frontier.set_aside();
+                    }
+                    1 => {
+                        // A family on hold, whose best child is taken before the others enter the heap.
+                        let held = frontier.hold();
+                        prop_assert!(push(&mut frontier, first, &[64, 9600, -320]));
+                        prop_assert_eq!(frontier.peek(), Some(next));
+                        prop_assert_eq!(frontier.take_held(held), Some(first + 1));
+                        frontier.enter(held);
+                        truth.extend([(64, first, false), (-320, first + 2, false)]);
+                        first += 3;
+                    }
+                    _ => {
+                        truth.remove(place);
+                        frontier.pop();
+                    }
+                }
+            }
+            let left: Vec<(i32, usize)> = frontier.iter().map(|node| (node.priority.to_bits(), node.node)).collect();
+            let truth: Vec<(i32, usize)> = truth.iter().map(|&(priority, node, _)| (priority, node)).collect();
+            prop_assert_eq!(left, truth);
+        }
     }
 
     #[test]

@@ -44,6 +44,28 @@ pub(crate) trait Offer {
 
     /// What a score has to reach to be looked at.
     fn threshold(&self) -> Log2;
+
+    /// Whether it keeps a few best scores, so that few scores reach the threshold.
+    fn is_list(&self) -> bool {
+        true
+    }
+}
+
+impl<O: Offer> Offer for &mut O {
+    #[inline]
+    fn offer(&mut self, model: &Model<'_>, row: usize, score: Log2) {
+        (**self).offer(model, row, score);
+    }
+
+    #[inline]
+    fn threshold(&self) -> Log2 {
+        (**self).threshold()
+    }
+
+    #[inline]
+    fn is_list(&self) -> bool {
+        (**self).is_list()
+    }
 }
 
 /// The best `limit` candidates of those offered.
@@ -66,6 +88,11 @@ impl<'a> Top<'a> {
         let limit = limit.min(list.capacity());
         let threshold = if limit == 0 { Log2::MAX } else { Log2::MIN };
         Self { list, limit, threshold }
+    }
+
+    /// The best so far, best first.
+    pub fn list(&self) -> &[Candidate] {
+        self.list
     }
 
     /// Offers the rows from `first` on, with the bits of their scores.

@@ -313,11 +313,6 @@ impl Span {
         [self.first_row, self.rows, self.first_child, self.children]
     }
 
-    /// Tells whether a node is one of its children.
-    pub(crate) fn has_child(&self, node: usize) -> bool {
-        node.checked_sub(self.first_child).is_some_and(|place| place < self.children)
-    }
-
     /// Tells whether it has rows only.
     #[inline]
     pub fn is_leaf(&self) -> bool {
