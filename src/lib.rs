@@ -79,8 +79,8 @@
 //! [`guide::how_it_works`] derives it: the tree, the search, the intervals, the arithmetic.
 //!
 //! # What it costs
-//! - *Time:* the cap of the [`Budget`], which no query exceeds. On a Cortex-M4 at most `15 000 + N/2 + cap·(1.1·d + 180)`
-//!   instructions; scoring all rows takes about `N·(d + 40)`. [`guide::measured`] has the tables.
+//! - *Time:* the cap of the [`Budget`], which no query exceeds: [`Budget::most_cycles`] and [`Budget::most_instructions`] say
+//!   what that is on a Cortex-M4; scoring all rows takes about `N·(d + 40)`. [`guide::measured`] has the tables.
 //! - *RAM:* one bit for each class and a word or so for each node that a search meets: [`Model::scratch_words`] is enough for
 //!   any query. Beside that up to 2 KiB of stack.
 //! - *Flash:* the model file, and 10 to 25 KiB of code.
@@ -182,7 +182,7 @@ pub use rand_core;
 pub mod internal {
     pub use crate::estimators::mince_by_newton;
     #[cfg(feature = "std")]
-    pub use crate::host::{Hierarchy, counts_of, product};
+    pub use crate::host::{Hierarchy, counts_of, cycles_of, product};
     #[cfg(feature = "rows4")]
     pub use crate::kernels::four_bit;
     pub use crate::kernels::{dot, dot_picked, dot_rows, pair, query_slot, squares, weights};

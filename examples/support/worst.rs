@@ -5,9 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use zhat::host::build::{Correction, Plan, Targets, build};
-use zhat::host::{Kind, Layer, Matrix};
-use zhat::internal::{Count, counts_of};
-use zhat::model::ModelBuf;
+use zhat::host::{Kind, Layer};
+use zhat::internal::{Count, counts_of, cycles_of};
 use zhat::{Budget, Model, QueryBuffer, scratch_words};
 
 type Done<T = ()> = Result<T, Box<dyn Error>>;
@@ -56,6 +55,7 @@ pub fn run() -> Done {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["write", folder] => write(Path::new(folder), &(0..LAYERS.len()).collect::<Vec<_>>(), 1),
         ["write", folder, "fast"] => write(Path::new(folder), &FAST, 5),
+        ["check", folder] => check(Path::new(folder)),
         _ => Err("bound write FOLDER [fast], bound check FOLDER".into()),
     }
 }
@@ -90,6 +90,46 @@ fn write(folder: &Path, layers: &[usize], step: usize) -> Done {
         fs::write(folder.join(format!("{which}.counts")), counts)?;
     }
     Ok(())
+}
+
+/// Compares what QEMU counted with the bounds: none may be above its bound, and none of the bounds much above the worst.
+fn check(folder: &Path) -> Done {
+    /// The most that a bound may be of the worst query that was found.
+    const LOOSE: f64 = 1.6;
+    let (mut cells, mut broken, mut loose) = (0, 0, 0);
+    for which in 0..LAYERS.len() {
+        let Ok(job) = fs::read(folder.join(format!("{which}.job"))) else { continue };
+        let word = |at: usize| job.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
+        let bytes = word(0) as usize;
+        let file = zhat::model::ModelBuf::from_vec(job[4..4 + bytes].to_vec())?;
+        let model = file.model();
+        let counted = fs::read_to_string(folder.join(format!("{which}.each")))?;
+        // By budget: the most instructions and cycles that were counted.
+        let mut worst: Vec<(Budget, [u64; 2])> = Vec::new();
+        let (mut at, step) = (4 + bytes.next_multiple_of(4), 16 + 4 * model.dim());
+        for line in counted.lines() {
+            let numbers: Vec<u64> = line.split(' ').filter_map(|number| number.parse().ok()).collect();
+            let budget = Budget::new(word(at)).with_epsilon(f32::from_bits(word(at + 4))).with_expand(word(at + 8));
+            at += step;
+            let now = [numbers[1], numbers[2]];
+            match worst.iter_mut().find(|(other, _)| *other == budget) {
+                Some((_, most)) => *most = [most[0].max(now[0]), most[1].max(now[1])],
+                None => worst.push((budget, now)),
+            }
+        }
+        for (budget, most) in worst {
+            let bound = [budget.most_instructions(&model), budget.most_cycles(&model)];
+            let ratio = [0, 1].map(|i| bound[i] as f64 / most[i] as f64);
+            (cells, broken) = (cells + 1, broken + usize::from(ratio[0] < 1.0 || ratio[1] < 1.0));
+            loose += usize::from(ratio[0] > LOOSE || ratio[1] > LOOSE);
+            println!(
+                "{which}: {} x {}, cap {}, epsilon {}, links of {}: {} instructions, bound {:.2} times that; {} cycles, {:.2}",
+                model.classes(), model.dim(), budget.cap, budget.epsilon, budget.expand, most[0], ratio[0], most[1], ratio[1]
+            );
+        }
+    }
+    println!("{cells} cells: {broken} above their bounds, {loose} of the bounds more than {LOOSE} times the worst");
+    if broken > 0 { Err("a query took more than its bound".into()) } else { Ok(()) }
 }
 
 /// The budgets that are tried: caps from the least one up, with and without a tolerance and links.
@@ -129,7 +169,7 @@ fn worst_of(model: &Model<'_>, layer: &Layer, number: usize) -> Done<Vec<(Cell, 
     let mut price = |values: &[f32], words: usize| -> Done<(u64, [u32; Count::ALL])> {
         buffer.set(model, values)?;
         let counts = counts_of::<8>(model, &budget, &buffer, &mut memory[..words])?;
-        Ok((roughly(&counts, dim), counts))
+        Ok((cycles_of(model, &counts), counts))
     };
     for query in &queries {
         for words in memories {
@@ -172,16 +212,6 @@ fn norm(values: &[f32]) -> f32 {
     values.iter().map(|x| x * x).sum::<f32>().sqrt()
 }
 
-/// What a search takes, about.
-fn roughly(counts: &[u32; Count::ALL], dim: usize) -> u64 {
-    let d = dim as u64;
-    let own = [
-        60 + 5 * d, 30 + 3 * d, 250, 15, 25, 150, 4, 60, 100, 60, 20, 200, 60 + 5 * d, 30 + 3 * d, 60, 60, 15, 200,
-        60 + 5 * d, 30 + 3 * d, 300,
-    ];
-    counts.iter().zip(own).map(|(&count, own)| u64::from(count) * own).sum()
-}
-
 struct Random(u64);
 
 impl Random {
@@ -200,6 +230,3 @@ impl Random {
         values.iter().map(|x| x * factor).collect()
     }
 }
-
-#[allow(unused)]
-fn unused(_: &Matrix, _: &ModelBuf) {}

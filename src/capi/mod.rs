@@ -82,7 +82,7 @@ pub use answer::{
 pub use error::{ZhatError, zhat_error_text};
 pub use model::{
     ZHAT_FILE_HEADER_LEN, ZHAT_FORMAT_VERSION, ZHAT_MODEL_WORDS, ZHAT_VERSION, ZHAT_VERSION_MAJOR, ZHAT_VERSION_MINOR,
-    ZHAT_VERSION_PATCH, ZhatHeader, ZhatInput, ZhatModel, zhat_build_id, zhat_classes, zhat_dim, zhat_file_header,
+    ZHAT_VERSION_PATCH, ZhatHeader, ZhatInput, ZhatModel, zhat_build_id, zhat_cap_for_cycles, zhat_cap_for_instructions, zhat_classes, zhat_dim, zhat_file_header,
     zhat_file_len, zhat_input_scale, zhat_least_cap, zhat_name, zhat_open, zhat_open_prefix, zhat_open_prefix_trusted,
     zhat_open_trusted, zhat_scratch_words, zhat_scratch_words_for, zhat_version,
 };

@@ -235,6 +235,33 @@ pub unsafe extern "C" fn zhat_scratch_words_for(model: *const ZhatModel, cap: u3
     model.map_or(0, |model| model.query_words() + model.scratch_words_for(&Budget::new(cap)))
 }
 
+/// Returns the largest `cap` for `zhat_classify` with which no query takes more than `limit` instructions of a Cortex-M4, with up to
+/// eight classes asked for. Zero if that is not enough for a class, or if the model is null or was not opened. It looks at the whole
+/// tree: ask once.
+///
+/// # Safety
+/// As `zhat_classes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_cap_for_instructions(model: *const ZhatModel, limit: u32) -> u32 {
+    // SAFETY: the caller's promise.
+    let model = unsafe { pointers::shared(model) }.and_then(ZhatModel::model);
+    let budget = model.ok().and_then(|model| Budget::for_instructions(model, limit.into()).ok());
+    budget.map_or(0, |budget| budget.cap)
+}
+
+/// Returns the largest `cap` for `zhat_classify` with which no query takes more than `limit` cycles of a Cortex-M4 without wait states:
+/// see `zhat_cap_for_instructions`.
+///
+/// # Safety
+/// As `zhat_classes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_cap_for_cycles(model: *const ZhatModel, limit: u32) -> u32 {
+    // SAFETY: the caller's promise.
+    let model = unsafe { pointers::shared(model) }.and_then(ZhatModel::model);
+    let budget = model.ok().and_then(|model| Budget::for_cycles(model, limit.into()).ok());
+    budget.map_or(0, |budget| budget.cap)
+}
+
 /// Returns the checksum of the model's file, which tells one build of a model from another; zero if the model is null or was not
 /// opened.
 ///

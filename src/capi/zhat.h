@@ -291,6 +291,23 @@ size_t zhat_scratch_words(const struct zhat_model *model);
 size_t zhat_scratch_words_for(const struct zhat_model *model,
                               uint32_t cap);
 
+// Returns the largest `cap` for `zhat_classify` with which no query takes more than `limit` instructions of a Cortex-M4, with up to
+// eight classes asked for. Zero if that is not enough for a class, or if the model is null or was not opened. It looks at the whole
+// tree: ask once.
+//
+// # Safety
+// As `zhat_classes`.
+uint32_t zhat_cap_for_instructions(const struct zhat_model *model,
+                                   uint32_t limit);
+
+// Returns the largest `cap` for `zhat_classify` with which no query takes more than `limit` cycles of a Cortex-M4 without wait states:
+// see `zhat_cap_for_instructions`.
+//
+// # Safety
+// As `zhat_classes`.
+uint32_t zhat_cap_for_cycles(const struct zhat_model *model,
+                             uint32_t limit);
+
 // Returns the checksum of the model's file, which tells one build of a model from another; zero if the model is null or was not
 // opened.
 //

@@ -13,6 +13,7 @@ use zhat::host::import::{InputScale, as_partial, with_input_scale};
 use zhat::host::io::{expect_same_length, expect_writable, read_names};
 use zhat::host::make::{Knobs, Made, Request, make};
 use zhat::host::{Matrix, cost, warnings};
+use zhat::Budget;
 use zhat::model::Bits;
 
 use super::args;
@@ -73,8 +74,8 @@ pub struct Build {
     /// it was fitted to
     #[arg(long, value_name = "COUNT", value_parser = args::instructions, conflicts_with_all = ["work", "max_error"])]
     instructions: Option<u64>,
-    /// The most time that any query may take, instead of --cap: 1ms, for example. Counted as an instruction a cycle: flash with
-    /// wait states takes more
+    /// The most time that any query may take, instead of --cap: 1ms, for example. Counted in cycles of a Cortex-M4 without wait
+    /// states, which slow flash adds
     #[arg(long, value_name = "TIME", value_parser = args::duration, requires = "clock", conflicts_with = "cap")]
     deadline: Option<f64>,
     /// The clock of --deadline: 64MHz, for example
@@ -141,17 +142,32 @@ struct Json<'a> {
 }
 
 impl Build {
-    /// A layer that is scored without an index is so whatever the cap, and may be late.
-    fn expect_in_time(&self, made: &Made, rows: usize, cols: usize) -> Result<(), Failure> {
-        let limit = self.deadline.zip(self.clock).map(|(seconds, clock)| (seconds * clock) as u64);
-        let all = cost::exact_instructions(rows, cols.next_multiple_of(4), self.bits);
-        match limit.filter(|&limit| made.index.is_err() && all > limit) {
-            Some(limit) => Err(Failure::Failed(format!(
-                "no search keeps to a deadline of {} instructions, and scoring all rows takes about {}",
-                count(limit),
-                count(all)
-            ))),
-            None => Ok(()),
+    /// The cycles of --deadline.
+    fn most_cycles(&self) -> Option<u64> {
+        self.deadline.zip(self.clock).map(|(seconds, clock)| (seconds * clock) as u64)
+    }
+
+    /// Makes the model; with a deadline, with a smaller cap as long as the tree that was chosen does not keep it.
+    fn make_in_time(&self, request: &Request<'_>, progress: &Progress) -> Result<Made, Failure> {
+        let mut request = request.clone();
+        let rows = request.weights.rows();
+        loop {
+            let made = make(&request, &mut |step| progress.step(step))?;
+            let Some(limit) = self.most_cycles() else { return Ok(made) };
+            let model = made.model.model();
+            let budget = model.settings().map_or(Budget::new(rows as u32), |settings| settings.budget);
+            let most = budget.most_cycles(&model);
+            if most <= limit {
+                return Ok(made);
+            }
+            let in_time = Budget::for_cycles(&model, limit).ok().filter(|_| made.index.is_ok());
+            let Some(in_time) = in_time.filter(|in_time| in_time.cap < budget.cap) else {
+                let what = if made.index.is_ok() { "the least search" } else { "scoring all rows" };
+                let message = format!("a deadline of {} cycles is too short: {what} takes up to {}", count(limit), count(most));
+                return Err(Failure::Failed(message));
+            };
+            let cap = in_time.cap as f32 / rows as f32;
+            request.targets = Targets { cap, work: request.targets.work.min(cap), ..request.targets };
         }
     }
 
@@ -160,8 +176,8 @@ impl Build {
         let stride = cols.next_multiple_of(4);
         // Whatever is enough for all rows.
         let most = |share: f32| share.min(1.0);
-        let cap = match self.deadline.zip(self.clock) {
-            Some((seconds, clock)) => Some(most(cost::cap_for((seconds * clock) as u64, rows, stride, self.bits))),
+        let cap = match self.most_cycles() {
+            Some(cycles) => Some(most(cost::cap_for(cycles, rows, stride, self.bits))),
             None => self.cap,
         };
         let work = match self.instructions {
@@ -250,8 +266,7 @@ impl Build {
             lookup: self.lookup,
             ..Request::new(&layer.weights, &layer.biases)
         };
-        let mut made = make(&request, &mut |step| progress.step(step))?;
-        self.expect_in_time(&made, layer.weights.rows(), layer.weights.cols())?;
+        let mut made = self.make_in_time(&request, &progress)?;
         if let Some(input) = input {
             made.model = with_input_scale(&made.model, input)?;
         }

@@ -124,12 +124,13 @@ fn text(d: &Description) -> String {
         needs.scratch_words,
         needs.frontier
     );
-    let mean = needs.instructions_mean.map_or(String::new(), |mean| format!("{} mean, ", count(mean)));
+    let mean = needs.instructions_mean.map_or(String::new(), |mean| format!("about {} mean, ", count(mean)));
     let _ = writeln!(
         text,
-        "Cortex-M4 about {mean}{} at the cap, {} for all rows (instructions a query, estimated)",
+        "Cortex-M4 {mean}{} at most for any query, {} for all rows (instructions a query); at most {} cycles without wait states",
         count(needs.instructions_max),
-        count(needs.instructions_exact)
+        count(needs.instructions_exact),
+        count(needs.cycles_max)
     );
     text + &warnings(&d.warnings)
 }

@@ -125,7 +125,7 @@ fn needs(description: &Description) -> Vec<Vec<String>> {
     if let Some(mean) = needs.instructions_mean {
         rows.push(row("instructions of a mean query, about, Cortex-M4", count(mean)));
     }
-    rows.push(row("instructions at the cap", count(needs.instructions_max)));
+    rows.push(row("instructions of any query, at most", count(needs.instructions_max)));
     rows.push(row("instructions for all rows", count(needs.instructions_exact)));
     rows
 }

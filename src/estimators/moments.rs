@@ -32,8 +32,8 @@ pub(crate) use crate::search::SearchResult;
 /// that the builder fits. *Source:* the second-order cumulant expansion of ln Σ exp, and where it freezes in the random
 /// energy model (Derrida, 1981); [`guide::how_it_works`](crate::guide::how_it_works) derives it.
 ///
-/// *Costs* the budget, and one exponential for each row scored and each node left: at most `15 000 + N/2 + cap·(1.1·d +
-/// 180)` instructions on a Cortex-M4; see the table of [`estimators`](super).
+/// *Costs* the budget, and one exponential for each row scored and each node left; see [`Budget::most_instructions`] and the table
+/// of [`estimators`](super).
 ///
 /// *Use it* wherever there is an index. [`Classifier`](crate::Classifier) gives the same Ẑ with the top classes and an
 /// interval; this is the bare estimate, without a standard error.

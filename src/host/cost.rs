@@ -53,22 +53,24 @@ pub fn work_for(instructions: u64, classes: usize, stride: usize, bits: Bits) ->
     (dot_products / classes as f64) as f32
 }
 
-/// The cap, as a share of `classes` rows, with which no query takes more than this many instructions, by what
-/// [`Budget`](crate::Budget) promises; not above zero if they are too few for anything.
+/// A first guess at the cap, as a share of `classes` rows, with which no query takes more than this many cycles; not above zero if they
+/// are too few for anything. What holds depends on the tree: [`Budget::most_cycles`](crate::Budget::most_cycles) of the model that was built says it.
 ///
 /// ```
+/// use zhat::host::cost;
+/// use zhat::model::Bits;
+///
 /// // 2 ms at 64 MHz.
-/// let cap = zhat::host::cost::cap_for(128_000, 10_000, 64, zhat::model::Bits::Eight);
-/// let promised = 15_000.0 + 10_000.0 / 2.0 + f64::from(cap) * 10_000.0 * (1.1 * 64.0 + 180.0);
-/// assert!((promised - 128_000.0).abs() < 10.0);
+/// let cap = cost::cap_for(128_000, 10_000, 64, Bits::Eight);
+/// assert!((0.02..0.05).contains(&cap));
 /// ```
-pub fn cap_for(instructions: u64, classes: usize, stride: usize, bits: Bits) -> f32 {
+pub fn cap_for(cycles: u64, classes: usize, stride: usize, bits: Bits) -> f32 {
     let rows = classes as f64;
     let per_column = match bits {
-        Bits::Eight => 1.1,
-        Bits::Four => 1.6,
+        Bits::Eight => 1.4,
+        Bits::Four => 2.2,
     };
-    ((instructions as f64 - 15_000.0 - rows / 2.0) / (per_column * stride as f64 + 180.0) / rows) as f32
+    ((cycles as f64 - 25_000.0 - rows / 16.0) / (per_column * stride as f64 + 200.0) / rows) as f32
 }
 
 /// Estimated Cortex-M4 instructions of [`exact`](crate::exact) for this many rows of `stride` columns.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::evaluate::ModelSummary;
 use super::{cost, warnings};
-use crate::Model;
+use crate::{Budget, Model};
 use crate::math::Log2;
 use crate::model::Section;
 
@@ -197,9 +197,11 @@ pub struct Needs {
     pub frontier: usize,
     /// Estimated Cortex-M4 instructions of a mean query; see [`cost`].
     pub instructions_mean: Option<u64>,
-    /// The same at the cap: the worst case.
+    /// The instructions that no query takes more than, see [`Budget::most_instructions`](crate::Budget::most_instructions).
     pub instructions_max: u64,
-    /// The same for scoring all rows.
+    /// The same in cycles without wait states.
+    pub cycles_max: u64,
+    /// Estimated instructions for scoring all rows.
     pub instructions_exact: u64,
 }
 
@@ -223,6 +225,7 @@ impl Description {
             top_p_mean: measured.top_p,
             score_spread: measured.spread,
         });
+        let budget = model.settings().map_or(Budget::new(summary.cap), |settings| settings.budget);
         let needs = Needs {
             flash: model.len(),
             ram: cost::ram(model),
@@ -230,7 +233,8 @@ impl Description {
             frontier: model.scratch_words().saturating_sub(crate::seen_words(model.classes())),
             instructions_mean: measured
                 .map(|m| cost::search_instructions(f64::from(m.work_mean) * classes, stride, bits)),
-            instructions_max: cost::search_instructions(f64::from(summary.cap), stride, bits),
+            instructions_max: budget.most_instructions(model),
+            cycles_max: budget.most_cycles(model),
             instructions_exact: cost::exact_instructions(model.classes(), stride, bits),
         };
         Self {

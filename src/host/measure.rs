@@ -8,7 +8,7 @@ use crate::estimators::moments::{self, NearAndFar};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
 use crate::rows::{Query, QueryBuffer};
-use crate::search::{Buffers, Candidate, Count, Top};
+use crate::search::{Buffers, Candidate, Count, Top, bound};
 use crate::{Classifier, Error};
 
 /// The widest query of any model.
@@ -93,6 +93,11 @@ pub fn counts_of<const K: usize>(
     let buffers = Buffers::new(memory, model, tree)?;
     let top = Top::new(&mut list);
     Ok(moments::fields(model, tree, query, budget, Log2::default(), buffers, top).counts.numbers())
+}
+
+/// Returns the cycles that a search with these counts takes, by the prices that bounds are made of.
+pub fn cycles_of(model: &Model<'_>, counts: &[u32; Count::ALL]) -> u64 {
+    bound::of_counts(model, counts, bound::CYCLES)
 }
 
 /// Searches for all queries with a budget.

@@ -70,7 +70,7 @@ pub use generate::{Kind, Layer};
 #[doc(hidden)]
 pub use linear::product;
 #[doc(hidden)]
-pub use measure::counts_of;
+pub use measure::{counts_of, cycles_of};
 pub use matrix::Matrix;
 pub use quantise::{QuantisedRows, flat_model};
 pub use temperature::fit_temperature;

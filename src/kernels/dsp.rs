@@ -85,6 +85,12 @@ impl<'a> Frame<'a> {
         })
     }
 
+    /// Whether it makes scores of the dot products of consecutive rows.
+    #[inline]
+    pub fn has_scales(&self) -> bool {
+        !self.scales.is_null()
+    }
+
     /// The number of rows.
     #[inline]
     pub fn rows(&self) -> usize {

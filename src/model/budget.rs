@@ -1,16 +1,15 @@
 //! What a search may spend.
 
 use crate::Error;
+use crate::model::Model;
+use crate::search::bound;
 
 /// The limits of a search.
 ///
 /// Work is counted in row-equivalents: every dot product of length d is one, whether with a row or with a node.
 ///
-/// The cap is a promise about time. On a processor with the DSP instructions of a Cortex-M4, a query of d columns to a
-/// model of N rows takes at most `15 000 + N/2 + cap·(1.1·d + 180)` instructions, with 4-bit rows 1.6·d, its
-/// quantisation and K ≤ 8 best classes included. That is measured, not proved, for trees of the shapes that the builder chooses from: the examples
-/// `costs` and `streaming` hold thousands of queries against it in QEMU and fail where one takes more. (Instructions, not
-/// cycles: flash that is slower than the processor adds to it.)
+/// The cap is a promise about time: [`Budget::most_instructions`] and [`Budget::most_cycles`] say what no query exceeds within a
+/// budget, and [`Budget::for_instructions`] and [`Budget::for_cycles`] make one for a deadline.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -32,7 +31,8 @@ pub struct Budget {
     /// Stop before the cap when the node that would be opened next is predicted to hold at most this share of what was scored. Zero:
     /// always go to the cap.
     pub epsilon: f32,
-    /// The links of this many of the best rows are followed; at most [`Budget::MAX_EXPAND`].
+    /// The links of this many of the best rows are followed; at most [`Budget::MAX_EXPAND`]. Rows that links lead to can be among the
+    /// best in their turn: three times as many are followed at most.
     pub expand: u32,
 }
 
@@ -85,6 +85,81 @@ impl Budget {
     /// ```
     pub const fn with_expand(self, expand: u32) -> Self {
         Self { expand, ..self }
+    }
+
+    /// The largest budget with which no query takes more than `limit` instructions: the stored tolerance and links, with another
+    /// cap, which may be smaller or larger than the stored one.
+    ///
+    /// See [`Budget::most_instructions`] for what is counted. It looks at all nodes some dozen times: do it once, not for each query.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// use zhat::{Budget, Classifier};
+    ///
+    /// let budget = Budget::for_instructions(&model, 120_000)?;
+    /// assert!(budget.most_instructions(&model) <= 120_000);
+    /// let classifier = Classifier::new(model)?.with_budget(budget)?;
+    /// assert!(Budget::for_instructions(&model, 10_000).is_err());
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Budget`] if that is not enough for a class.
+    pub fn for_instructions(model: &Model<'_>, limit: u64) -> Result<Self, Error> {
+        Self::within(model, limit, bound::INSTRUCTIONS)
+    }
+
+    /// The same for cycles without wait states: see [`Budget::most_cycles`].
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// // 2 ms at 80 MHz.
+    /// let budget = zhat::Budget::for_cycles(&model, 160_000)?;
+    /// assert!(budget.most_cycles(&model) <= 160_000);
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Budget::for_instructions`].
+    pub fn for_cycles(model: &Model<'_>, limit: u64) -> Result<Self, Error> {
+        Self::within(model, limit, bound::CYCLES)
+    }
+
+    fn within(model: &Model<'_>, limit: u64, prices: [&bound::Prices; 2]) -> Result<Self, Error> {
+        let stored = model.settings().map_or(Self::new(0), |settings| settings.budget);
+        let budget = stored.with_cap(bound::cap(model, stored.expand, limit, prices));
+        budget.check(model.least_cap()).map(|()| budget)
+    }
+
+    /// Returns the instructions that no query takes more than within this budget, on a Cortex-M4 with up to eight best classes: its
+    /// quantisation from floats and the answer are in it, whatever the query is, and whatever the memory.
+    ///
+    /// How often a search does what takes time follows from the tree, and what each thing takes was measured from above, in QEMU; the
+    /// example `bound` looks for queries that take more than is promised here. It holds for rows that lie on word boundaries, as
+    /// they do in a file that does.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// let stored = model.settings().expect("an index").budget;
+    /// assert!(stored.with_cap(stored.cap / 2).most_instructions(&model) < stored.most_instructions(&model));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn most_instructions(&self, model: &Model<'_>) -> u64 {
+        bound::time(model, self, bound::INSTRUCTIONS)
+    }
+
+    /// Returns the cycles that no query takes more than within this budget, on a Cortex-M4 without wait states: as
+    /// [`Budget::most_instructions`], with each instruction at its price in the processor's manual. Flash that is slower than the
+    /// processor, interrupts, and DMA add to it.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// let stored = model.settings().expect("an index").budget;
+    /// assert!(stored.most_cycles(&model) > stored.most_instructions(&model));
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn most_cycles(&self, model: &Model<'_>) -> u64 {
+        bound::time(model, self, bound::CYCLES)
     }
 
     /// Refuses a cap that does not reach `least`.

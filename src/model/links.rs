@@ -31,7 +31,6 @@ impl<'a> Links<'a> {
     }
 
     /// How many rows each row leads to that leads to any.
-    #[cfg(feature = "std")]
     pub fn per_row(&self) -> usize {
         self.per_row
     }

@@ -287,10 +287,13 @@ impl<'a> RowTable<'a> {
     #[cfg(zhat_dsp)]
     #[inline(never)]
     fn frame<'s>(&'s self, query: &'s Query) -> Option<Frame<'s>> {
-        let is_whole = !self.bits.has_own_scales() && query.values().len() == self.stride;
-        let up = query.scale_shift().filter(|_| is_whole)?;
+        if self.bits.has_own_scales() || query.values().len() != self.stride {
+            return None;
+        }
+        // Of a query so large that scales do not fit their words, the frame makes dot products.
         let unit = self.bias_unit as i16;
-        Frame::new(self.stored, query.values(), Some(Scaling { scales: self.scales, biases: self.biases, up, unit }))
+        let scaling = query.scale_shift().map(|up| Scaling { scales: self.scales, biases: self.biases, up, unit });
+        Frame::new(self.stored, query.values(), scaling)
     }
 
     /// [`Scorer::scores_of`], once.
@@ -317,7 +320,9 @@ impl Scorer<'_> {
     pub fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         #[cfg(zhat_dsp)]
         if let Some(frame) = &self.frame {
-            frame.of_rows(first, scores);
+            if frame.of_rows(first, scores) && !frame.has_scales() {
+                self.finish_from(first, query, scores);
+            }
             return;
         }
         self.scores_in_steps(first, None, query, scores);
@@ -341,6 +346,18 @@ impl Scorer<'_> {
         for (place, &row) in scores.iter_mut().zip(picked) {
             keep_small();
             *place = self.table.finish(row as usize, *place, query).to_bits();
+        }
+    }
+
+    /// Makes scores of the dot products of the rows from `first` on.
+    #[cfg(zhat_dsp)]
+    #[cold]
+    #[inline(never)]
+    fn finish_from(&self, first: usize, query: &Query, scores: &mut [i32]) {
+        let rows = self.table.scales.iter().zip(self.table.biases).skip(first);
+        for (place, (&scale, &bias)) in scores.iter_mut().zip(rows) {
+            keep_small();
+            *place = query.to_score(*place, scale, i32::from(bias) * self.table.bias_unit);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::tree::{Span, Spread, Tree};
 const BLOCK: usize = FAMILY;
 
 /// Links that are followed at a time: most often all of a row.
-const LINKED: usize = 12;
+pub(super) const LINKED: usize = 12;
 
 const TWICE: Log2 = Log2::from_bits(1 << Log2::FRACTION_BITS);
 
@@ -49,12 +49,12 @@ pub(super) const FREE_HIGH_SCORES_SHARE: u32 = 8;
 
 /// The row-equivalents that a high score counts as.
 pub(super) const fn high_score_price(columns: usize) -> usize {
-    1 + 64 / (columns + 16)
+    if columns < 32 { 4 } else { 2 }
 }
 
 /// The row-equivalents that a node counts as which is set aside: as many as take the same time with rows of this many columns.
 pub(super) const fn set_aside_price(columns: usize) -> usize {
-    1 + 160 / (columns + 32)
+    if columns < 32 { 5 } else { 2 }
 }
 
 /// Searches the tree within a budget; every row that is scored is offered to `top`.

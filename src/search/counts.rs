@@ -50,6 +50,32 @@ pub enum Count {
 impl Count {
     /// How many things are counted.
     pub const ALL: usize = Self::HighScores as usize + 1;
+
+    /// Each of them, in order.
+    #[cfg(feature = "std")]
+    pub(super) const EACH: [Self; Self::ALL] = [
+        Self::NodesByThree,
+        Self::NodesSingly,
+        Self::Families,
+        Self::Rise,
+        Self::Sink,
+        Self::Pops,
+        Self::Siblings,
+        Self::SetAside,
+        Self::Held,
+        Self::Leaves,
+        Self::Words,
+        Self::Runs,
+        Self::RowsByThree,
+        Self::RowsSingly,
+        Self::Sums,
+        Self::Follows,
+        Self::Links,
+        Self::Linked,
+        Self::LinkedByThree,
+        Self::LinkedSingly,
+        Self::HighScores,
+    ];
 }
 
 /// The counts of a search; nothing on a device.

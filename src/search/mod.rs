@@ -10,6 +10,7 @@
 
 mod best;
 mod best_first;
+pub(crate) mod bound;
 mod certain_log_z;
 mod certain_top;
 mod counts;
