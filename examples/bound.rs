@@ -1,4 +1,4 @@
-//! Holds the bounds of `Budget::most_instructions` and `most_cycles` against the worst queries that are found: run by `./ci.sh bound`.
+//! Holds the bounds of `Budget::most_instructions` and `most_cycles` against the worst queries that are found.
 //!
 //! ```text
 //! cargo run --release --features std --example bound -- write FOLDER [fast]   makes odd trees, looks for their worst queries
@@ -16,6 +16,7 @@ mod support;
 use support::entry;
 
 /// The best classes that are asked for.
+#[cfg(target_os = "none")]
 const K: usize = 8;
 
 #[cfg(target_os = "none")]
@@ -92,11 +93,16 @@ mod on_device {
 #[cfg(target_os = "none")]
 use on_device::run;
 
-#[cfg(not(target_os = "none"))]
+#[cfg(all(not(target_os = "none"), feature = "std"))]
 #[path = "support/worst.rs"]
 mod worst;
 
-#[cfg(not(target_os = "none"))]
+#[cfg(all(not(target_os = "none"), feature = "std"))]
 use worst::run;
+
+#[cfg(all(not(target_os = "none"), not(feature = "std")))]
+fn run() -> Result<(), &'static str> {
+    Err("the host's half needs the feature std")
+}
 
 entry!(run);

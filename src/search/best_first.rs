@@ -260,9 +260,12 @@ impl<'a, 'm, 's, T: Offer> Search<'a, 'm, 's, T> {
     #[inline(never)]
     fn leaves_a_way_down(&mut self, children: usize) -> bool {
         let descent = self.tree.descent();
+        if self.high_scores.left < children.saturating_add(descent.cost as usize) {
+            return false;
+        }
         let has_room = self.frontier.has_room(children, words_for_descent(&descent));
         self.overflowed |= !has_room;
-        has_room && self.high_scores.left >= children.saturating_add(descent.cost as usize)
+        has_room
     }
 
     /// Opens the best node, the best of its children, and so on; returns the leaf where that ends, as the next one to open.
