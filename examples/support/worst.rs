@@ -101,7 +101,7 @@ fn check(folder: &Path) -> Done {
         let Ok(job) = fs::read(folder.join(format!("{which}.job"))) else { continue };
         let word = |at: usize| job.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
         let bytes = word(0) as usize;
-        let file = zhat::model::ModelBuf::from_vec(job[4..4 + bytes].to_vec())?;
+        let file = zhat::model::ModelBuf::from_bytes(&job[4..4 + bytes])?;
         let model = file.model();
         let counted = fs::read_to_string(folder.join(format!("{which}.each")))?;
         // By budget: the most instructions and cycles that were counted.
