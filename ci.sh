@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Runs every check with one command, and installs what is missing.
 #
-#   ./ci.sh                 host, qemu, and every fuzz target for 20 seconds
+#   ./ci.sh                 host, python, qemu, c, and every fuzz target for 20 seconds
 #   ./ci.sh host            format, lints, tests, documentation and examples on this machine
 #   ./ci.sh qemu            builds for bare targets, and the examples on Cortex-M boards in QEMU
 #   ./ci.sh device          the part of `qemu` that measures: flash by part, instructions by size of the layer
 #   ./ci.sh cycles          the part of `qemu` that prices instructions: cycles of a query on a Cortex-M4F, by function
+#   ./ci.sh c               C and C++ projects with CMake, on this machine and in QEMU
+#   ./ci.sh python          the Python package: installed into a fresh environment, and its tests
 #   ./ci.sh network         the commands of src/guide/from_your_network.md; fetches a network, so it runs only when asked for
 #   ./ci.sh fuzz [SECONDS]  every fuzz target from its seeds, for SECONDS each (60)
 #
@@ -29,8 +31,10 @@ main() {
     case "${1:-all}" in
     all)
         host
+        python_package
         fuzz 20
         qemu
+        c_projects
         ;;
     host) host ;;
     qemu) qemu ;;
@@ -42,9 +46,11 @@ main() {
         step "tools for devices" device_tools
         cycles
         ;;
+    c) c_projects ;;
+    python) python_package ;;
     network) network ;;
     fuzz) fuzz "${2:-60}" ;;
-    *) die "usage: ./ci.sh [host|qemu|device|cycles|network|fuzz [SECONDS]]" ;;
+    *) die "usage: ./ci.sh [host|qemu|device|cycles|c|python|network|fuzz [SECONDS]]" ;;
     esac
 }
 
@@ -93,7 +99,7 @@ summary() {
     fi
 }
 
-for part in toolchain host device cycles fuzz; do
+for part in toolchain host python device cycles c fuzz; do
     # shellcheck source=/dev/null
     source "ci/$part.sh"
 done

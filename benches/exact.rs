@@ -1,12 +1,12 @@
-//! Exact on the host beside what it replaces: an f32 matrix-vector product, exp and sum.
+//! Compares `exact` on the host with an f32 matrix-vector product, exp and sum.
 //!
 //! ```text
 //! cargo bench --features std --bench exact
 //! ```
 //!
-//! Both on one thread, N = 100 000, d = 128. The product is that of `gemm-f32`: of the crates tried on this shape
-//! (gemm, faer, nalgebra, ndarray, matrixmultiply) the fastest. Its 51 MB of weights come from memory, not from a
-//! cache, and so do the 13 MB of int8.
+//! Both run on one thread, with N = 100 000 and d = 128. The product is that of `gemm-f32`, the fastest on this shape
+//! of the crates tried (gemm, faer, nalgebra, ndarray, matrixmultiply). Its 51 MB of weights come from memory, not from
+//! a cache, and so do the 13 MB of int8.
 
 #![allow(unsafe_code, missing_docs)]
 
@@ -41,7 +41,7 @@ impl Setup {
         exact::<5>(&model, &query).expect("valid").log_z()
     }
 
-    /// ln Z without the top classes, which would only cost it more.
+    /// Computes ln Z without the top classes, which would only add to its time.
     fn float(&self, query: &[f32], scores: &mut [f32]) -> f32 {
         scores.copy_from_slice(&self.layer.biases);
         // SAFETY: the sizes and strides are those of the three slices, row after row.
@@ -90,7 +90,7 @@ fn benchmark(criterion: &mut Criterion) {
     ratio(&setup, &mut scores);
 }
 
-/// The two in turn, so that whatever else the machine does meets both.
+/// Times the two in turn, so that other load on the machine affects both.
 fn ratio(setup: &Setup, scores: &mut [f32]) {
     let (mut exact, mut float) = (Vec::new(), Vec::new());
     for query in setup.queries.iter().cycle().take(100) {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Cycles of a query on a Cortex-M4F: QEMU runs examples with the plugin of ci/cycles, which says what its figures are and are
-# not. Sourced by ci.sh.
+# Cycles of a query on a Cortex-M4F: QEMU runs examples with the plugin of ci/cycles, whose source states what its
+# figures mean. Sourced by ci.sh.
 
 CYCLES_DIR=$DEVICE_DIR/cycles
 M4=thumbv7em-none-eabihf
@@ -25,7 +25,7 @@ priced() {
         -plugin "$CYCLES_DIR/plugin.so,out=$CYCLES_DIR/$2.json" </dev/null
 }
 
-# tests/cycles.rs compares what comes of it with the numbers in the source.
+# tests/cycles.rs compares the result with the numbers in the source.
 cycles_by_hand() {
     arm-none-eabi-gcc -nostdlib -mcpu=cortex-m4 -Wl,-Ttext=0 -Wl,-e0 -o "$CYCLES_DIR/by_hand.elf" ci/cycles/by_hand.s
     priced "$CYCLES_DIR/by_hand.elf" by_hand
@@ -33,7 +33,7 @@ cycles_by_hand() {
 
 cycles_of_queries() {
     local large='target.thumbv7em-none-eabihf.rustflags=["-Clink-arg=--defsym=_flash_length=4194304"]' size
-    # With debug information: the profile names what was inlined nowhere.
+    # With debug information: the profile names functions that were not inlined.
     device_cargo build --quiet --release --target $M4 --example cycles
     priced "$DEVICE_DIR/$M4/release/examples/cycles" next_word >/dev/null
     print_cycles next_word 1 "8 192 x 64, default" "$DEVICE_DIR/$M4/release/examples/cycles"

@@ -118,7 +118,7 @@ checked_examples() {
     done
 }
 
-# Fails if an example is run by nothing.
+# Fails if there is an example that no check runs.
 examples_are_listed() {
     local source name
     for source in examples/*.rs; do
@@ -131,8 +131,8 @@ examples_are_listed() {
     echo "${#EXAMPLES[@]} examples"
 }
 
-# run_example NAME TARGET MACHINE [FEATURES [PROFILE]]: runs an example and compares what it prints with the file beside
-# its source. Lines that start with "# " are figures of one target: shown, not compared. TARGET may be `host`.
+# run_example NAME TARGET MACHINE [FEATURES [PROFILE]]: runs an example and compares its output with the file beside its
+# source. Lines that start with "# " are figures of one target: shown, not compared. TARGET may be `host`.
 run_example() {
     local name=$1 target=$2 machine=$3 features=${4:-} profile=${5:-release} status=0
     local expected=examples/$name.out actual=$DEVICE_DIR/$name-$machine.out
@@ -150,7 +150,7 @@ run_example() {
         die "example $name on $machine: other output than $expected"
 }
 
-# Checks the check: the example panic_free must not link once there is a panic in it.
+# Checks the check: the example panic_free must not link if it contains a panic.
 panics_do_not_link() {
     local log=$DEVICE_DIR/panic_free.log
     if device_cargo rustc --release --target thumbv7em-none-eabihf --example panic_free -- \
@@ -204,7 +204,7 @@ own_board() {
     done
 }
 
-# Links for a part with little flash, where the linker refuses what does not fit.
+# Links for a part with little flash; the linker refuses a program that does not fit.
 in_a_small_part() {
     local program=$DEVICE_DIR/thumbv7em-none-eabihf/release/examples/next_word4 actual=$DEVICE_DIR/next_word4-small.out
     device_cargo rustc --quiet --release --target thumbv7em-none-eabihf --example next_word4 --features rows4 -- \
@@ -231,8 +231,8 @@ flash_by_part() {
     done
 }
 
-# Prints what each estimator costs for every layer that `make_models --sizes` made, as rows of a table. Fails where the
-# host answers differently.
+# Prints the cost of each estimator for every layer that `make_models --sizes` made, as rows of a table. Fails if the
+# host gives other answers.
 instructions_by_size() {
     local model name large='["-Clink-arg=--defsym=_flash_length=4194304"]'
     for model in "$SIZES_DIR"/*.zhat; do

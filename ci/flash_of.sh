@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Bytes of code and constants that crates take up in a firmware, by the names and sizes of its symbols.
+# Prints the bytes of code and constants that crates take in a firmware, by the names and sizes of its symbols.
 #
 #   ci/flash_of.sh FILE CRATE...
 set -euo pipefail

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Does what src/guide/from_your_network.md says, as a reader would: writes its files, then runs its commands in their
-# order.
+# Follows src/guide/from_your_network.md as a reader would: writes its files, then runs its commands in their order.
 #
 #   ci/from_your_network.sh FOLDER ZHAT     works in FOLDER, with ZHAT as the command; FOLDER/zhat is this repository
 #
@@ -17,7 +16,7 @@ ln -sfn "$root" "$folder/zhat"
 ln -sf "$zhat" "$folder/bin/zhat"
 cd "$folder"
 
-# Files follow a line that is their name alone; commands in blocks of `console`.
+# A file follows a line with only its name; commands are in blocks of `console`.
 awk '
     /^```/ && inside { inside = 0; file = ""; kind = ""; next }
     /^```/ { inside = 1; kind = substr($0, 4); next }
@@ -31,7 +30,7 @@ awk '
 PATH=$PWD/bin:$PWD/python/bin:$PATH
 
 while IFS=$'\t' read -r section command; do
-    # Packages that a section takes for granted.
+    # Packages that a section requires.
     case $section in
     PyTorch) needed="torch, safetensors" ;;
     Keras) needed=tensorflow ;;

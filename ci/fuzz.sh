@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Fuzzing. Sourced by ci.sh.
 
-# Where the logs go, and how many targets run at a time.
+# The folder of the logs, and the number of targets that run at a time.
 FUZZ_LOGS=$TARGET_DIR/fuzz
 FUZZERS=2
 
@@ -17,10 +17,10 @@ fuzz_tools() {
     cargo_fuzz --version || cargo install --debug --quiet --locked --root "$TOOLS_DIR" cargo-fuzz
 }
 
-# Sanitizers and coverage are for nightly compilers; a stable one does as it is told.
+# Sanitizers and coverage need a nightly compiler, or a stable one with RUSTC_BOOTSTRAP.
 cargo_fuzz() { PATH=$PATH:$TOOLS_DIR/bin RUSTC_BOOTSTRAP=1 cargo fuzz "$@"; }
 
-# fuzz_all SECONDS: two targets at a time. A case that fails is in fuzz/artifacts, and belongs into a test.
+# fuzz_all SECONDS: runs two targets at a time. A failing case is in fuzz/artifacts, and belongs into a test.
 fuzz_all() {
     local target failed=() runs all=0
     mkdir -p "$FUZZ_LOGS"
@@ -40,7 +40,7 @@ fuzz_all() {
     [ "${#failed[@]}" -eq 0 ] || die "fuzzing failed: ${failed[*]}"
 }
 
-# fuzz_one TARGET SECONDS: from the seeds, and from what earlier runs on this machine found.
+# fuzz_one TARGET SECONDS: starts from the seeds, and from the inputs that earlier runs on this machine found.
 fuzz_one() {
     local log=$FUZZ_LOGS/$1.log
     rm -f "$FUZZ_LOGS/$1.passed"

@@ -76,9 +76,9 @@ mod on_device {
             let scratch = scratch.get_mut(..words as usize).ok_or("too much memory")?;
             let values: &[f32] = bytemuck::cast_slice(columns);
             mark!(1);
-            let answer = query.set(&model, black_box(values)).and_then(|()| {
-                Classifier::new(model)?.with_budget(budget)?.classify::<K>(&query, scratch)
-            });
+            let answer = query
+                .set(&model, black_box(values))
+                .and_then(|()| Classifier::new(model)?.with_budget(budget)?.classify::<K>(&query, scratch));
             let answer = black_box(answer);
             mark!(0);
             let answer = answer.map_err(|_| "a query is refused")?;

@@ -1,6 +1,6 @@
 //! The smallest useful firmware: a model in flash, one query, the best classes with their probabilities.
 //!
-//! Copy it for your own board: `say!` and `entry!` are the only parts that know of QEMU.
+//! Copy it for your own board: only `say!` and `entry!` depend on QEMU.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -9,7 +9,7 @@ use support::{entry, say};
 use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model};
 
 static MODEL: &[u8] = include_model!("../tests/data/indexed.zhat");
-/// What `zhat inspect` says of it: classes, dimension, and the words of memory that are enough for any query.
+/// The numbers that `zhat inspect` prints: classes, dimension, and the words of memory that are enough for any query.
 const CLASSES: usize = 500;
 const DIM: usize = 16;
 const SCRATCH_WORDS: usize = 74;
@@ -22,10 +22,10 @@ const ACTIVATIONS: [f32; DIM] = [
 entry!(run);
 
 fn run() -> Result<(), Error> {
-    // Checked once, and nothing copied: the model stays where it is.
+    // Checked once and not copied: the model stays where it is.
     let model = Model::from_bytes(MODEL)?;
     let classifier = Classifier::new(model)?;
-    // All the memory that a query needs. A firmware would have it in a static.
+    // All the memory that a query needs. A firmware would put it in a static.
     let mut scratch = Scratch::<SCRATCH_WORDS>::new();
     let query = QueryBuffer::<DIM>::new(&model, &ACTIVATIONS)?;
     let answer = classifier.classify::<5>(&query, &mut scratch)?;

@@ -1,8 +1,9 @@
-//! What each estimator costs on a device, and what it gives for it: instructions and error of Z over 1 000 queries, and RAM.
+//! Measures the cost of each estimator on a device, and its accuracy: instructions and error of Z over 1 000 queries,
+//! and RAM.
 //!
-//! The model and its queries are named by `ZHAT_MODEL` and `ZHAT_QUERIES` when this is compiled (`.cargo/config.toml` has
-//! defaults); `./ci.sh device` makes some of several sizes and prints the table of `guide::measured`. Every answer is mixed
-//! into a number that is the same on every target.
+//! `ZHAT_MODEL` and `ZHAT_QUERIES` name the model and its queries when this is compiled (`.cargo/config.toml` has
+//! defaults). `./ci.sh device` makes models of several sizes and prints the table of `guide::measured`. All answers are
+//! mixed into one number that is the same on every target.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -29,14 +30,14 @@ const WORDS: usize = seen_words(30_000);
 const ROOM: usize = 2048;
 /// The most queries.
 const QUERY_COUNT: usize = 1000;
-/// The best classes that are asked for, and the head of the paper's estimators.
+/// The number of best classes in an answer, and the head of the paper's estimators.
 const K: usize = 8;
 const HEAD: usize = 40;
 const SAMPLES: usize = 40;
 
 entry!(run);
 
-/// What all estimators work with.
+/// The data and memory of all estimators.
 struct Bench<'m> {
     model: Model<'m>,
     classifier: Classifier<'m>,
@@ -48,7 +49,7 @@ struct Bench<'m> {
     random: Pcg32,
 }
 
-/// Log Z and work of the query that is set.
+/// Computes ln Z of the current query; also returns the work.
 type Method = fn(&mut Bench<'_>) -> Result<(f32, u32), Error>;
 
 const METHODS: [(&str, Method); 7] = [
@@ -81,7 +82,7 @@ const METHODS: [(&str, Method); 7] = [
     }),
 ];
 
-/// Quantises a query, which comes as a network in int8 gives it (its scale, and its values), and runs the method on it.
+/// Quantises a query, given in int8 as a network outputs it (scale and values), and runs the method on it.
 fn answer(bench: &mut Bench<'_>, (scale, values): (f32, &[i8]), method: Method) -> Result<(f32, u32), Error> {
     bench.query.set_i8(&bench.model, values, scale, 0)?;
     method(bench)
@@ -103,10 +104,10 @@ fn run() -> Result<(), &'static str> {
     if let Some(opening) = opening {
         figure!("{classes} x {dim}: {} bytes are opened and checked in {opening} instructions", MODEL.len());
     }
-    // Of Exact, which is the first method.
+    // The answers of `exact`, which is the first method.
     let mut truths = heapless::Vec::<f32, QUERY_COUNT>::new();
     for (name, method) in METHODS {
-        // A search of less than the whole budget may not be sure to find a class, in a small layer.
+        // In a small layer a search may not be sure to find a class within less than the whole budget.
         if let Some(first) = cases::queries(QUERIES, dim)?.next()
             && matches!(answer(&mut bench, first, method), Err(Error::Budget(_)))
         {
@@ -130,7 +131,7 @@ fn run() -> Result<(), &'static str> {
         }
         let share = dots * 10_000 / (queries * classes as u64);
         let error = (10_000.0 * error / queries as f32) as u64;
-        // In whole numbers: to print a float takes 10 KiB of flash.
+        // In whole numbers: printing a float takes 10 KiB of flash.
         let (work, error) = (Hundredths(share), Hundredths(error));
         say!("{name}: {queries} queries, work {work} %, error of Z {error} %, mixed {mixed:#010x}");
         if total > 0 {
@@ -139,7 +140,7 @@ fn run() -> Result<(), &'static str> {
                 share_of_dots(dots / queries, &model, mean);
                 let promised = budget.most_instructions(&model);
                 figure!("at most {promised} instructions for any query, {} cycles", budget.most_cycles(&model));
-                // Targets with a hard-float ABI have the DSP instructions that the promise is made for.
+                // Targets with a hard-float ABI have the DSP instructions for which the promise is made.
                 if cfg!(target_abi = "eabihf") && most.max(odd_queries(&mut bench, method)?) > promised {
                     return Err("a query took more than Budget::most_instructions promises");
                 }
@@ -164,7 +165,7 @@ fn odd_queries(bench: &mut Bench<'_>, method: Method) -> Result<u64, &'static st
     Ok(most)
 }
 
-/// With two decimals.
+/// Displays hundredths with two decimals.
 struct Hundredths(u64);
 
 impl fmt::Display for Hundredths {
@@ -176,7 +177,8 @@ impl fmt::Display for Hundredths {
 /// A kernel for consecutive rows.
 type DotRows = fn(&[i16], &[i16], &mut [i32]);
 
-/// How many of a query's instructions are dot products: as many as the kernel takes for as many rows.
+/// Prints the share of dot products in a query's instructions: the instructions that the kernel takes for the same
+/// number of rows.
 fn share_of_dots(rows: u64, model: &Model<'_>, all: u64) {
     const ROWS: usize = 32;
     static WEIGHTS: Aligned<[i16; ROWS * DIM / 2]> = Aligned([3; ROWS * DIM / 2]);
@@ -204,8 +206,8 @@ fn share_of_dots(rows: u64, model: &Model<'_>, all: u64) {
     }
 }
 
-/// The deepest stack of the default classifier and its answer; scratch memory and query are counted by themselves: what these
-/// queries used, and what is enough for any.
+/// Measures the deepest stack of the default classifier and its answer. Adds query and scratch memory: once as much as
+/// these queries used, once as much as is enough for any.
 fn stack(bench: &mut Bench<'_>) -> Result<(), &'static str> {
     let before = support::depth();
     support::paint();

@@ -1,7 +1,8 @@
-//! What a query costs in cycles, stage by stage: run by `./ci.sh cycles` under the QEMU plugin of `ci/cycles`.
+//! Measures the cost of a query in cycles, stage by stage. `./ci.sh cycles` runs it under the QEMU plugin of
+//! `ci/cycles`.
 //!
-//! The plugin prices what runs between two marks, `DBG #n` and `DBG #0`, which do nothing on a part. Model and queries are
-//! those of the example `costs`. Prints only how many answers there were, and their bits mixed.
+//! The plugin prices the instructions between two marks, `DBG #n` and `DBG #0`, which do nothing on a part. Model and
+//! queries are those of the example `costs`. Prints only the number of answers, and their bits mixed.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -15,7 +16,7 @@ static QUERIES: &[u8] = include_bytes!(env!("ZHAT_QUERIES"));
 
 const DIM: usize = 128;
 const K: usize = 8;
-/// Every so many queries one is answered by the default, and one exactly.
+/// The distance of the queries that the default answers, and of those that `exact` answers.
 const STEP: usize = 4;
 const STEP_OF_EXACT: usize = 40;
 

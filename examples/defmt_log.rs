@@ -1,5 +1,6 @@
-//! What zhat logs through defmt, over semihosting: the model that was opened, the work of each answer, and the answers
-//! themselves, whose types have a `defmt::Format`. On a host, where defmt has no transport, the same without the log.
+//! Prints zhat's log through defmt, over semihosting: the opened model, the work of each answer, and the answers
+//! themselves, whose types implement `defmt::Format`. On a host, where defmt has no transport, it prints the answers
+//! only.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 use zhat::{Classifier, Error, Model, QueryBuffer, Scratch, include_model, scratch_words};
@@ -15,7 +16,7 @@ fn run() -> Result<(), Error> {
     for best in &answer.top {
         show(best);
     }
-    // A file that is cut short is refused, and the log says why.
+    // A truncated file is refused, and the log says why.
     let _ = Model::from_bytes(&MODEL[..MODEL.len() / 2]);
     Ok(())
 }
@@ -33,7 +34,7 @@ fn show(best: &zhat::Ranked) {
 #[cfg(target_os = "none")]
 mod device {
     use cortex_m_semihosting::debug;
-    // The transport: linked, never named.
+    // The transport: linked, but never named.
     use defmt_semihosting as _;
 
     #[cortex_m_rt::entry]

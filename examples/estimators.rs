@@ -1,4 +1,5 @@
-//! Every estimator on the same queries against Exact, as a table: mean error of Z, work, and instructions on a device.
+//! Compares every estimator with `exact` on the same queries, as a table: mean error of Z, work, and instructions on a
+//! device.
 //!
 //! The last column mixes the bits of all answers: with fixed seeds they are the same on every target.
 #![cfg_attr(target_os = "none", no_std, no_main)]
@@ -27,7 +28,8 @@ const DIM: usize = 12;
 const WORDS: usize = seen_words(300);
 type Memory = Scratch<{ scratch_words(300, 256) }>;
 const QUERIES: usize = 20;
-/// Where the search of a head ends, its size, and how many samples follow. Moments may spend as much as all of that.
+/// The budget of the search for a head, the size of the head, and the number of samples. Moments may spend as much as
+/// all of that.
 const SEARCH: Budget = Budget::new(80).with_expand(4);
 const HEAD: usize = 20;
 const SAMPLES: usize = 40;
@@ -35,7 +37,7 @@ const ALL: Budget = SEARCH.with_cap(SEARCH.cap + SAMPLES as u32);
 
 entry!(run);
 
-/// What the estimators work with.
+/// The data and memory of the estimators.
 struct Bench<'m> {
     model: Model<'m>,
     scratch: Memory,
@@ -75,7 +77,7 @@ fn run() -> Result<(), Error> {
     for (name, method) in METHODS {
         compare(name, MODELS[0].1, 1.5, method)?;
     }
-    // Random features are for small norms.
+    // Random features need small norms.
     for (name, bytes) in MODELS {
         compare(name, bytes, 0.25, |bench, query| fmbe(&bench.model, query))?;
     }
@@ -106,13 +108,13 @@ fn compare(name: &str, bytes: &[u8], size: f32, method: Method) -> Result<(), Er
     Ok(())
 }
 
-/// Values in steps that f32 holds exactly.
+/// Makes a query of values in steps that f32 holds exactly.
 fn random_query(model: &Model<'_>, size: f32, random: &mut Pcg32) -> Result<QueryBuffer<DIM>, Error> {
     let values: [f32; DIM] = core::array::from_fn(|_| size * ((random.next_u32() >> 24) as f32 / 128.0 - 1.0));
     QueryBuffer::new(model, &values)
 }
 
-/// Classes drawn from the estimated distribution.
+/// Draws classes from the estimated distribution.
 fn draw() -> Result<(), Error> {
     let model = Model::from_bytes(MODELS[0].1)?;
     let (classifier, mut random) = (Classifier::new(model)?, Pcg32::new(42, 7));

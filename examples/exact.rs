@@ -1,6 +1,6 @@
-//! Exact on a device: 100 queries to a model in flash, every answer compared with the host's, bit for bit.
+//! Runs `exact` on a device: 100 queries to a model in flash, every answer compared with the host's, bit for bit.
 //!
-//! Prints what it costs: instructions, flash and RAM. `models/` is made by the example `make_models`.
+//! Prints the cost: instructions, flash and RAM. The example `make_models` makes the files in `models/`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -11,7 +11,7 @@ use support::{Sizes, entry, figure, say};
 use zhat::internal;
 use zhat::{Error, LogSum, Model, Prediction, QueryBuffer};
 
-// A part without compare-and-swap is a Cortex-M0, and the one that is emulated has 256 KiB of flash.
+// A part without compare-and-swap is a Cortex-M0, and QEMU's has 256 KiB of flash.
 #[cfg(any(not(target_os = "none"), target_has_atomic = "32"))]
 mod flash {
     pub static MODEL: &[u8] = zhat::include_model!("../models/exact.zhat");
@@ -41,7 +41,7 @@ fn run() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The firmware's own part: a query comes in, an answer goes out.
+/// Answers a query: the part that a firmware would contain.
 #[inline(never)]
 fn answer<const K: usize>(model: &Model<'_>, case: &Case<'_>) -> Result<Prediction<K>, Error> {
     let query = QueryBuffer::<DIM>::from_i8(model, case.query, case.scale, 0)?;
@@ -82,7 +82,7 @@ fn stack_and_flash(model: &Model<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Instructions for one multiply-accumulate, the call and the loop over rows included.
+/// Measures the instructions of one multiply-accumulate, the call and the loop over rows included.
 fn kernel() {
     const ROWS: usize = 32;
     const REPEATS: usize = 100;
@@ -100,7 +100,7 @@ fn kernel() {
     }
 }
 
-/// Instructions for one exponential and its addition, the loop included.
+/// Measures the instructions of one exponential and its addition, the loop included.
 fn exponential() {
     const TERMS: usize = 64;
     const REPEATS: usize = 100;

@@ -1,7 +1,8 @@
-//! How much flash each part of zhat takes: a firmware that does nothing else, built once for each part.
+//! Measures the flash of each part of zhat: a firmware that does nothing else, built once for each part.
 //!
-//! `ZHAT_PART` says at compile time which one. What the linker keeps, less what it keeps of `nothing`, is the part's:
-//! code, tables, and whatever of the compiler's library it needs. `./ci.sh device` prints the table.
+//! `ZHAT_PART` selects the part at compile time. The size of the linked program, less that of the part `nothing`, is
+//! the size of the part: code, tables, and whatever of the compiler's library it needs. `./ci.sh device` prints the
+//! table.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 use core::hint::black_box;
@@ -15,7 +16,7 @@ const PART: &str = match option_env!("ZHAT_PART") {
     Some(part) => part,
     None => "everything",
 };
-/// How far [`run`] goes: a constant, so that the rest is not even compiled.
+/// The number of steps of [`run`] for the part: a constant, so that the rest is not even compiled.
 const DEPTH: u32 = match PART.as_bytes() {
     b"nothing" => 0,
     b"open" => 1,
@@ -29,7 +30,7 @@ const K: usize = 8;
 const WORDS: usize = seen_words(CLASSES);
 const ROOM: usize = 400;
 
-/// Not known to the compiler, so that nothing is computed in advance. There is no model in it: nothing is ever run.
+/// Hidden from the compiler, so that it computes nothing in advance. There is no model in it: the program is never run.
 static FILE: [u32; 1] = [0];
 
 fn run() -> Result<(), Error> {
@@ -80,7 +81,7 @@ fn main() -> ! {
     }
 }
 
-// Prints nothing: the machinery of formatting would hide what zhat takes.
+// Prints nothing: the formatting code would hide the size of zhat.
 #[cfg(target_os = "none")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

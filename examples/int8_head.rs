@@ -1,7 +1,8 @@
-//! The last layer of a TensorFlow Lite network in int8, on a device: 200 times the network's own int8 activations go in,
-//! and the best class is the one that TensorFlow Lite's kernel finds.
+//! Runs the last layer of a TensorFlow Lite network in int8 on a device: 200 of the network's own int8 activations go
+//! in, and the best class must be the one that TensorFlow Lite's kernel finds.
 //!
-//! The network is `models/import/int8.tflite`; `models/import/make.py` ran the kernel, `make_models` made the model.
+//! The network is `models/import/int8.tflite`. `models/import/make.py` ran the kernel, and `make_models` made the
+//! model.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -10,7 +11,7 @@ use support::{entry, say};
 use zhat::{Model, QueryBuffer, exact, include_model};
 
 static MODEL: &[u8] = include_model!("../models/import/int8_head.zhat");
-/// For each of the 200: the activations, and the kernel's score of each class.
+/// The activations and the kernel's score of each class, for each of the 200 cases.
 static CASES: &[u8] = include_bytes!("../models/import/int8_head-cases.bin");
 const CLASSES: usize = 40;
 const DIM: usize = 6;

@@ -1,6 +1,6 @@
-//! Every kernel on this processor gives the integers of a plain 64-bit loop, modulo 2^32: all strides, extreme values,
-//! and slices that do not start on a word; for int8 rows and for 4-bit ones. So do the sums of squares; square roots are those of
-//! libm.
+//! Checks that every kernel on this processor computes the integers of a plain 64-bit loop, modulo 2^32: all strides,
+//! extreme values, and slices that do not start on a word; for int8 rows and for 4-bit ones. Also checks the sums of
+//! squares, the sums of powers, and square roots against libm.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -15,7 +15,7 @@ use zhat::{Log2, LogSum};
 const MAX_STRIDE: usize = 300;
 /// Odd, so that a kernel that takes rows by twos or fours has one left.
 const ROWS: usize = 5;
-/// Numbers before the slices: what starts here is not on a word.
+/// The offset at which a slice does not start on a word.
 const OFFSET: usize = 1;
 
 entry!(run);
@@ -49,8 +49,8 @@ fn run() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The same for 4-bit rows, which always start on a word. Where a group's sum wraps, which the plain loop does not, all
-/// processors have to give the same.
+/// Checks the kernels for 4-bit rows, which always start on a word. Where a group's sum wraps, the plain loop does not,
+/// so there only the mixed number shows that all processors agree.
 fn four_bits(random: &mut Pcg32) -> Result<(usize, u32), &'static str> {
     const LEN: usize = four_bit::row_len(MAX_STRIDE);
     let (mut compared, mut mixed) = (0, 0u32);
@@ -84,7 +84,7 @@ fn four_bits(random: &mut Pcg32) -> Result<(usize, u32), &'static str> {
     Ok((compared, mixed))
 }
 
-/// A query's value: so small that no group's sum wraps, or any.
+/// Makes a query's value: in the first two cases so small that no group's sum wraps, then any.
 fn value_of(case: u32, random: u32) -> i16 {
     match case {
         0 => random as i16 >> 4,
@@ -94,9 +94,10 @@ fn value_of(case: u32, random: u32) -> i16 {
     }
 }
 
-/// Checks that many powers added at once are the same sum as one after the other: terms of all sizes, above the sum as well.
+/// Checks that adding many powers at once gives the same sum as adding them one by one: terms of all sizes, above the
+/// sum as well.
 fn sums_agree(random: &mut Pcg32) -> Result<(), &'static str> {
-    // So few that the sum never has to give up bits, which it does after a term in one case and after many in the other.
+    // So few that the sum never renormalises, which it would do at different terms in the two cases.
     const TERMS: usize = 15;
     for round in 0..2_000 {
         let spread = 1 << (round % 31);
@@ -119,7 +120,7 @@ fn sums_agree(random: &mut Pcg32) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether the square root is libm's to the bit, for random numbers of all kinds.
+/// Checks that the square root has libm's bits, for random numbers of all kinds.
 fn roots_agree(random: &mut Pcg32) -> Result<(), &'static str> {
     for _ in 0..10_000 {
         let x = f32::from_bits(random.next_u32());
@@ -131,7 +132,8 @@ fn roots_agree(random: &mut Pcg32) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether the squares of every row add up to those of a plain loop and −128 is found, and the same of the rows without it.
+/// Checks that the squares of every row add up to those of a plain loop and that −128 is found, also for the rows
+/// without it.
 fn squares_agree(rows: &[i16], stride: usize) -> Result<(), &'static str> {
     for row in rows.chunks_exact(stride / 2) {
         let mut sound = Aligned([0_i16; MAX_STRIDE / 2]);
@@ -154,7 +156,7 @@ fn squares_of(row: &[i16]) -> Option<u32> {
     is_sound.then_some(sum)
 }
 
-/// Two weights and a query value: random ones, or the ends of their ranges and beyond.
+/// Makes two weights and a query value: random ones, or the ends of their ranges and beyond.
 fn value(case: u32, random: u32) -> (i16, i16) {
     let sign = |bit: u32| if random & bit == 0 { 1 } else { -1 };
     match case {
@@ -165,7 +167,7 @@ fn value(case: u32, random: u32) -> (i16, i16) {
     }
 }
 
-/// The dot products of all rows, if every way to get them gives the same.
+/// Computes the dot products of all rows; an error unless every kernel gives the same.
 fn all_agree(rows: &[i16], query: &[i16]) -> Result<[i32; ROWS], &'static str> {
     let mut expected = [0; ROWS];
     for (sum, row) in expected.iter_mut().zip(rows.chunks_exact(query.len() / 2)) {
@@ -188,7 +190,7 @@ fn all_agree(rows: &[i16], query: &[i16]) -> Result<[i32; ROWS], &'static str> {
     Ok(expected)
 }
 
-/// In 64 bits, with each column where the kernels of this processor look for it.
+/// Computes the dot product in 64 bits, with each column at its slot for this processor.
 fn truth(row: &[i16], query: &[i16]) -> i32 {
     let value = |column| query.get(query_slot(column, query.len())).map_or(0, |&value| i64::from(value));
     let mut sum = 0;

@@ -1,7 +1,8 @@
-//! Keyword spotting on the device: samples as a microphone's DMA gives them, in blocks of 10 ms, to words with probabilities.
+//! Spots keywords on the device: turns samples in blocks of 10 ms, as a microphone's DMA delivers them, into words with
+//! probabilities.
 //!
-//! The clips, the encoder and the model of its words ship with the repository; `zhat demo keywords` hears the same on a
-//! host. Counted apart: features, encoder with detector, and output layer.
+//! The clips, the encoder and the model of its words ship with the repository; `zhat demo keywords` runs the same on a
+//! host. The instructions of features, encoder with detector, and output layer are counted separately.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -17,14 +18,14 @@ static ENCODER: &[u8] = include_model!("../models/keywords/encoder.bin");
 static CLIPS: &[u8] = include_model!("../models/keywords/clips.wav");
 const WAV_HEADER: usize = 44;
 
-/// What `zhat inspect` says that is enough for any query, and a little more.
+/// The words that `zhat inspect` prints as enough for any query, and a little more.
 const SCRATCH_WORDS: usize = 1024;
-/// Instructions that a part at 64 MHz has for a block of 10 ms.
+/// The instructions that a part at 64 MHz can run during a block of 10 ms.
 const DEADLINE: u64 = 640_000;
 
 entry!(run);
 
-/// Instructions of the three steps.
+/// The instructions of the three steps.
 #[derive(Default)]
 struct Counts {
     features: u64,
@@ -33,7 +34,7 @@ struct Counts {
     decisions: u64,
     worst_block: u64,
     worst_output: u64,
-    /// Frames within words, after which the encoder is at work.
+    /// The number of frames within words, during which the encoder is at work.
     frames_of_words: u64,
 }
 
@@ -56,7 +57,7 @@ fn run() -> Result<(), Failure> {
     if counts.worst_block > DEADLINE { Err(Failure::Late(counts.worst_block)) } else { Ok(()) }
 }
 
-/// One block through all three steps.
+/// Runs one block through all three steps.
 fn hear(
     spotter: &mut Spotter<'_, SCRATCH_WORDS>,
     block: &[i16],
@@ -97,7 +98,7 @@ fn hear(
     Ok(())
 }
 
-/// The bits of an answer, into those of all before.
+/// Mixes the bits of an answer into those of all before.
 fn mix(mixed: u32, decision: &Decision) -> u32 {
     let bits = |mixed: u32, bits: u32| mixed.rotate_left(5) ^ bits;
     let top = decision.prediction.top.iter();
@@ -122,7 +123,7 @@ fn figures(counts: &Counts, samples: u64) {
     let Some(stack) = support::deepest() else { return };
     let rate = u64::from(SAMPLE_RATE);
     let per_second = |count: u64| count * rate / samples.max(1);
-    // Features all the time, the rest only within words: the most is a second that is all words.
+    // Features run all the time, the rest only within words: the most expensive second is all words.
     let within = |count: u64| count * 100 / counts.frames_of_words.max(1);
     let [features, encoder, output] = [counts.features, counts.encoder, counts.output].map(per_second);
     figure!("instructions a second of these clips: features {features}, encoder {encoder}, output layer {output}");
@@ -144,7 +145,7 @@ fn figures(counts: &Counts, samples: u64) {
     }
 }
 
-/// Why it does not run.
+/// The reason why the program fails.
 enum Failure {
     Model(Error),
     Encoder(EncoderError),

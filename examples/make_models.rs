@@ -1,5 +1,5 @@
 //! Makes the files in `models/` that the examples include (generated layers, queries, and the answers to them), and
-//! small ones in `fuzz/seeds/` that fuzzing starts from.
+//! small files in `fuzz/seeds/` that fuzzing starts from.
 //!
 //! ```text
 //! cargo run --release --features std --example make_models              write them
@@ -17,15 +17,15 @@ use std::path::Path;
 
 use support::cases::{self, Answer, Case};
 use zhat::host::build::{Plan, Targets, build};
-use zhat::host::import::{InputScale, output_layer, with_input_scale};
-use zhat::host::io::{ReadOptions, TensorValues, read_matrix, read_tensor};
+use zhat::host::input::network::{InputScale, output_layer, with_input_scale};
+use zhat::host::input::{ReadOptions, TensorValues, read_matrix, read_tensor};
 use zhat::host::make::{Request, make};
 use zhat::host::{Kind, Layer, flat_model, with_fmbe};
 use zhat::model::{Bits, FmbeKind};
 use zhat::{Model, QueryBuffer, exact};
 
 const DIM: usize = 64;
-/// Queries of each kind.
+/// The number of queries of each kind.
 const QUERIES: usize = 50;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     seeds(check)
 }
 
-/// Small files that fuzzing starts from: one for each kind of section.
+/// Makes the small files that fuzzing starts from: one for each kind of section.
 fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
     let layer = Layer::generate(20, 6, 4);
     let flat = flat_model(&layer.weights, &layer.biases)?;
@@ -92,7 +92,7 @@ fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
         let four = Targets { bits: Bits::Four, ..request.targets.clone() };
         let made_of_four = make(&Request { targets: four, ..request.clone() }, &mut |_| ())?;
         keep("fuzz/seeds/model/four_bit.zhat", &made_of_four.model, check)?;
-        // The numbers of a call, then the model: see fuzz/fuzz_targets/capi.rs.
+        // First the numbers of a call, then the model: see fuzz/fuzz_targets/capi.rs.
         for (name, numbers, model) in [
             ("classify", [0, 0, 64, 5, 40, 0, 0, 100], &made.model),
             ("exact", [0, 0, 0, 5, 0, 0, 1, 100], &made.model),
@@ -104,7 +104,8 @@ fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The head of a TensorFlow Lite network, its int8 activations, and what TensorFlow Lite's kernel makes of them.
+/// Makes the model of a TensorFlow Lite network's head, with its int8 activations and the scores of TensorFlow Lite's
+/// kernel.
 fn int8_head(check: bool) -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/import");
     let layer = output_layer(folder.join("int8.tflite"), None)?;
@@ -122,10 +123,10 @@ fn int8_head(check: bool) -> Result<(), Box<dyn Error>> {
     keep("models/import/int8_head-cases.bin", &bytes.collect::<Vec<u8>>(), check)
 }
 
-/// Queries that devices are measured with.
+/// The number of queries that devices are measured with.
 const MEASURED: usize = 1000;
 
-/// A layer that devices are measured on, and the one index that is built for it: the cost is of interest, not the last per
+/// A layer that devices are measured on, with one fixed plan for its index: the cost matters here, not the last per
 /// mille of the error.
 struct Size {
     classes: usize,
@@ -138,7 +139,8 @@ struct Size {
 
 const SIZES: [Size; 4] = [
     Size { classes: 2_000, dim: 64, branching: 16, leaf: 16, links: 8, work: 0.04 },
-    // About the least work with an error below 0.9 %. Links would take more instructions than what they find is worth.
+    // About the least work with an error below 0.9 %. Links would take more instructions than the classes that they
+    // find are worth.
     Size { classes: 10_000, dim: 64, branching: 32, leaf: 32, links: 0, work: 0.0335 },
     Size { classes: 30_000, dim: 64, branching: 64, leaf: 32, links: 8, work: 0.04 },
     Size { classes: 10_000, dim: 128, branching: 64, leaf: 32, links: 8, work: 0.04 },
@@ -164,7 +166,7 @@ fn sizes(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Queries as the example `costs` reads them: each with its scale in front of its values.
+/// Encodes queries as the example `costs` reads them: the scale of each before its values.
 fn in_int8<'q>(queries: impl Iterator<Item = &'q [f32]>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (query, scale) in queries.map(rounded) {
@@ -174,7 +176,7 @@ fn in_int8<'q>(queries: impl Iterator<Item = &'q [f32]>) -> Vec<u8> {
     bytes
 }
 
-/// Queries of both kinds with the answers of [`exact`].
+/// Makes queries of both kinds, with the answers of [`exact`].
 fn answered(layer: &Layer, model: &Model<'_>) -> Result<Vec<u8>, Box<dyn Error>> {
     let kinds = [(Kind::LanguageModel, 2), (Kind::Classifier, 3)];
     let queries = kinds.map(|(kind, seed)| layer.queries(kind, QUERIES, seed));
@@ -187,13 +189,13 @@ fn answered(layer: &Layer, model: &Model<'_>) -> Result<Vec<u8>, Box<dyn Error>>
     Ok(cases::write(&answered, DIM))
 }
 
-/// A query in int8, as a quantised network gives it.
+/// Rounds a query to int8, as a quantised network outputs it.
 fn rounded(query: &[f32]) -> (Vec<i8>, f32) {
     let scale = query.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / 127.0;
     (query.iter().map(|x| (x / scale).round() as i8).collect(), scale)
 }
 
-/// Writes a file, or compares it.
+/// Writes a file, or with `check` compares it with the committed one.
 fn keep(name: &str, bytes: &[u8], check: bool) -> Result<(), Box<dyn Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if !check {

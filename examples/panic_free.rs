@@ -1,9 +1,9 @@
-//! A firmware that cannot panic: it links only if no way to a panic is left in what it calls.
+//! A firmware that cannot panic: it links only if none of its calls can reach a panic.
 //!
-//! The panic handler calls a function that exists nowhere. The linker throws away what nothing reaches, so the handler
-//! is gone, and the program links, as long as the optimised library has no index that could be out of range, no slice
-//! of another length, no division by zero. It calls every public function of the core but those that format text:
-//! `core::fmt` could panic itself.
+//! The panic handler calls a function that does not exist. The linker removes code that is never reached. So the
+//! program links only if the handler is removed: if the optimised library has no index that could be out of range, no
+//! slice of a wrong length, no division by zero. The program calls every public function of the core but those that
+//! format text, since `core::fmt` itself could panic.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 use core::hint::black_box;
@@ -15,8 +15,8 @@ use zhat::internal::{self, Indices, SmallFloat, Tree, exp2_fraction};
 use zhat::language::Context;
 use zhat::model::{Bits, FileHeader, Section};
 use zhat::{
-    Budget, Classifier, Error, Log2, LogSum, Model, Names, Query, QueryBuffer, RowTable, Scratch, include_model,
-    query_words, scratch_words, seen_words,
+    Budget, Classifier, Error, Log2, LogSum, Model, Names, Prediction, Query, QueryBuffer, RowTable, Scratch,
+    include_model, query_words, scratch_words, seen_words,
 };
 
 static MODEL: &[u8] = include_model!("../tests/data/maclaurin.zhat");
@@ -25,9 +25,9 @@ const DIM: usize = 12;
 const WORDS: usize = seen_words(300);
 type Memory = Scratch<{ scratch_words(300, 88) }>;
 
-/// Whether Exact and the classifier agree on the best class, asked by floats and by int8.
+/// Checks that `exact` and the classifier agree on the best class, for queries in floats and in int8.
 fn answers_agree() -> Result<bool, Error> {
-    // Behind a black box: an optimiser that sees the bytes would prove more than it can about a user's.
+    // In a black box: an optimiser that sees the bytes could prove more than it can about a user's model.
     let (bytes, values) = black_box((MODEL, &QUERY[..]));
     if cfg!(zhat_panics_on_purpose) {
         return Ok(values[bytes.len()] > 0.0);
@@ -52,6 +52,7 @@ fn answers_agree() -> Result<bool, Error> {
         estimated.overflowed(),
         estimated.work.row_equivalents(),
     ));
+    promises(&estimated, &model, &query);
     estimators_answer(&model, &query)?;
     let _ = black_box(certainties(&classifier, &query));
     let _ = black_box(next_word(bytes, &model));
@@ -76,7 +77,7 @@ fn int8_is_taken(model: &Model<'_>) -> Result<bool, Error> {
     Ok(query.norm() == same.norm() && query.value(3) == same.value(3))
 }
 
-/// Every estimator, with the head that the index retrieves.
+/// Runs every estimator, with the head that the index retrieves.
 fn estimators_answer(model: &Model<'_>, query: &QueryBuffer<DIM>) -> Result<(), Error> {
     let budget = black_box(Budget::new(60).with_expand(2));
     let mut rng = Pcg32::new(black_box(1), 1);
@@ -103,7 +104,7 @@ fn estimators_answer(model: &Model<'_>, query: &QueryBuffer<DIM>) -> Result<(), 
     Ok(())
 }
 
-/// What needs bounds, and other budgets.
+/// Calls the functions that need bounds, and those with other budgets.
 fn certainties(classifier: &Classifier<'_>, query: &QueryBuffer<DIM>) -> Result<(), Error> {
     let mut scratch = Memory::new();
     let other = classifier.with_budget(classifier.budget().with_cap(100))?;
@@ -113,7 +114,17 @@ fn certainties(classifier: &Classifier<'_>, query: &QueryBuffer<DIM>) -> Result<
     Ok(())
 }
 
-/// A query from the words before. The bytes are no context: only what is linked counts.
+/// What is asked of an answer.
+fn promises(answer: &Prediction<5>, model: &Model<'_>, query: &QueryBuffer<DIM>) {
+    black_box(answer.set(model, black_box(0.9)).map(|set| (set.classes.len(), set.more)));
+    black_box(answer.is_known(model, query));
+    black_box(answer.reweighted(|class| black_box(class as f32), black_box(1.0)));
+    if let Some(sets) = model.sets() {
+        black_box((sets.labels(), sets.levels().count()));
+    }
+}
+
+/// Makes a query of the previous words. The bytes are not a valid context: only linking matters.
 fn next_word(bytes: &[u8], model: &Model<'_>) -> Result<(), Error> {
     let context = Context::from_bytes(bytes, DIM)?;
     black_box((context.positions(), context.width()));
@@ -125,7 +136,7 @@ fn next_word(bytes: &[u8], model: &Model<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// From samples to words. The bytes are no encoder: only what is linked counts.
+/// Spots keywords in samples. The bytes are not a valid encoder: only linking matters.
 #[cfg(feature = "keywords")]
 fn spot_keywords(bytes: &[u8], classifier: &Classifier<'_>) -> Result<(), Error> {
     use zhat::keywords::{Detector, Encoder, EncoderState, Features, Spotter};
@@ -148,7 +159,7 @@ fn spot_keywords(bytes: &[u8], classifier: &Classifier<'_>) -> Result<(), Error>
     Ok(())
 }
 
-/// The views of a model.
+/// Calls the methods of a model.
 fn look_at(model: &Model<'_>) {
     let at = black_box(7);
     black_box((model.len(), model.dim(), model.scale_exponent(), model.row_scale(at), model.max_norm()));
@@ -197,7 +208,7 @@ fn look_at_tree(tree: &Tree<'_>, at: usize) {
     black_box(tree.least_cap());
 }
 
-/// The numbers that everything is made of, and the kernels.
+/// Calls the basic arithmetic and the kernels.
 fn compute() {
     let number = black_box(12_345u32);
     let (a, b) = (Log2::of(u64::from(number)), Log2::from_nats(black_box(-1.5)));
@@ -250,7 +261,7 @@ mod device {
     use cortex_m_semihosting::{debug, hio};
 
     unsafe extern "C" {
-        // Of no file: an error of the linker that names it says that something can panic.
+        // Defined nowhere: a linker error that names it means that something can panic.
         #[cfg(not(debug_assertions))]
         fn zhat_can_panic() -> !;
     }
@@ -262,7 +273,7 @@ mod device {
         unsafe {
             zhat_can_panic()
         }
-        // Where overflow is checked there are panics, and they must link.
+        // With overflow checks there are panics, and they must link.
         #[cfg(debug_assertions)]
         stop(debug::EXIT_FAILURE)
     }

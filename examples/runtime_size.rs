@@ -1,6 +1,7 @@
-//! Models whose sizes nobody knows where the program is compiled: opened, sized and queried from one array of words.
+//! Opens models whose sizes are unknown when the program is compiled, and sizes and queries them from one array of
+//! words.
 //!
-//! That is what a firmware does whose model is a partition of the flash, replaced without the program.
+//! A firmware does this if its model is in a flash partition of its own and is replaced without the program.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -15,7 +16,7 @@ static MODELS: [&[u8]; 3] = [
     include_model!("../fuzz/seeds/model/flat.zhat"),
 ];
 
-/// All the memory that there is for queries and searches. A firmware would have it in a static.
+/// All the memory for queries and searches. A firmware would put it in a static.
 const WORDS: usize = 256;
 
 entry!(run);
@@ -25,7 +26,7 @@ fn run() -> Result<(), Error> {
     for bytes in MODELS {
         ask(Model::from_bytes(bytes)?, &mut memory)?;
     }
-    // A memory that is too small is an error that says how much would do.
+    // If the memory is too small, the error says how much is enough.
     if let Err(error) = ask(Model::from_bytes(MODELS[0])?, &mut memory[..40]) {
         say!("  with 40 words in all: {error}");
     }
@@ -43,7 +44,7 @@ fn ask(model: Model<'_>, memory: &mut [u32]) -> Result<(), Error> {
     );
     let (query, scratch) = memory.split_at_mut_checked(for_query).ok_or(Error::QueryWords(for_query as u32))?;
     let query = Query::in_words(query, &model)?;
-    // As a network in int8 has them: its outputs, less the zero point, times the scale.
+    // As an int8 network outputs them: a value is the output less the zero point, times the scale.
     let activations: [i8; 16] = [40, -90, 61, 127, -33, 70, -12, 7, 101, -45, 70, 19, -128, 40, 7, 88];
     query.set_i8(&model, activations.get(..model.dim()).ok_or(Error::QueryLength)?, 0.0125, 7)?;
     let answer = classifier.classify::<3>(query, scratch)?;

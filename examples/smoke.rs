@@ -1,4 +1,4 @@
-//! A test of the device harness itself: what the other examples measure with is checked here against known answers.
+//! Tests the device harness itself: checks against known results what the other examples use to measure.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 mod support;
@@ -15,7 +15,7 @@ fn run() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Short and long spans; the last is longer than SysTick's 24 bits reach.
+/// Checks short and long spans; the last is longer than SysTick's 24 bits.
 fn counter_is_exact_to_its_resolution() -> Result<(), &'static str> {
     for iterations in [1_000, 100_000, 10_000_000, 600_000_000] {
         let ((), counted) = support::instructions_of(|| support::spin(iterations));

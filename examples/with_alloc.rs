@@ -1,4 +1,5 @@
-//! A model that is not in flash: its bytes arrive at run time (here from flash all the same), on a small heap.
+//! Uses a model that is not in flash: its bytes arrive at run time (here they come from flash all the same) and are
+//! kept on a small heap.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 extern crate alloc;
@@ -17,7 +18,7 @@ const QUERY: [f32; 12] = [0.5, -1.0, 0.75, 0.25, -0.5, 1.0, -0.25, 0.0, 0.5, -0.
 mod heap {
     use embedded_alloc::LlffHeap;
 
-    /// The file, a copy of it with its alignment, and the bookkeeping.
+    /// The size for the file, an aligned copy of it, and the bookkeeping.
     const SIZE: usize = 32 * 1024;
 
     #[global_allocator]
@@ -49,7 +50,7 @@ entry!(run);
 
 fn run() -> Result<(), Error> {
     heap::start();
-    // As a radio or a file system would hand it over: in pieces, aligned by chance.
+    // In pieces and not aligned, as a radio or a file system would deliver them.
     let mut received = Vec::new();
     FILE.chunks(512).for_each(|piece| received.extend_from_slice(piece));
     let file = ModelBuf::from_bytes(&received)?;

@@ -6,7 +6,7 @@ use rand_core::Rng;
 use crate::Error;
 use crate::estimators::draw::{self, Drawn};
 use crate::estimators::moments::NearAndFar;
-use crate::estimators::{Prediction, exact_up_to, exact_z, moments, z_of_zero_query};
+use crate::estimators::{Basis, Familiarity, Prediction, exact_up_to, exact_z, moments, z_of_zero_query};
 use crate::log::debug;
 use crate::model::{Budget, Model, Section, Settings};
 use crate::rows::Query;
@@ -39,7 +39,7 @@ pub struct Classifier<'m> {
 }
 
 impl<'m> Classifier<'m> {
-    /// A classifier with the budget that is stored in the model; of all rows where there is no index.
+    /// Creates a classifier with the budget that is stored in the model; of all rows where there is no index.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -56,8 +56,13 @@ impl<'m> Classifier<'m> {
         Self { model, budget }.with_budget(budget)
     }
 
-    /// The same with another budget. The stored intervals were measured with the stored one: with a smaller budget an
-    /// answer has none. A larger one can use more memory: [`Model::scratch_words_for`] says how much.
+    /// Returns this classifier with another budget. A larger one can use more memory: [`Model::scratch_words_for`] says
+    /// how much.
+    ///
+    /// Intervals were measured with the stored budget, and with another one an answer has none. A larger cap or a smaller
+    /// ε leaves [`Prediction::is_familiar`] and [`Prediction::is_rejected`]; a smaller cap, a larger ε or another number
+    /// of rows whose links are followed takes those away as well. [`Budget::new`] follows no links: change one part of the
+    /// stored budget with [`Budget::with_cap`] or [`Budget::with_epsilon`].
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -78,7 +83,7 @@ impl<'m> Classifier<'m> {
         Ok(Self { budget, ..self })
     }
 
-    /// The budget in force.
+    /// Returns the budget in force.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -90,7 +95,7 @@ impl<'m> Classifier<'m> {
         self.budget
     }
 
-    /// The model.
+    /// Returns the model.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -102,7 +107,7 @@ impl<'m> Classifier<'m> {
         &self.model
     }
 
-    /// Whether every query scores all rows, because the model has no index.
+    /// Returns whether every query scores all rows, because the model has no index.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -118,7 +123,7 @@ impl<'m> Classifier<'m> {
         self.model.index().is_none()
     }
 
-    /// The top `K` classes with estimated probabilities.
+    /// Finds the top `K` classes with estimated probabilities.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -140,7 +145,7 @@ impl<'m> Classifier<'m> {
         self.classify_up_to(K, query, scratch)
     }
 
-    /// [`Classifier::classify`] with at most `limit` classes of `K`.
+    /// Classifies as [`Classifier::classify`] does, with at most `limit` classes of `K`.
     pub(crate) fn classify_up_to<const K: usize>(
         &self,
         limit: usize,
@@ -183,15 +188,33 @@ impl<'m> Classifier<'m> {
             z.add_sum(&fields.far);
             z
         });
-        // The intervals were measured with the stored budget: with less, errors are larger than they say.
-        let stored = settings.budget;
-        let is_measured = is_whole && self.budget.cap >= stored.cap && self.budget.epsilon <= stored.epsilon;
-        let prediction = Prediction::estimated(list, z, fields, is_measured.then_some((&self.model, query)));
+        let basis = match (is_whole, fields.overflowed) {
+            (false, _) => Basis::NotMeasured(Familiarity::Stopped),
+            (true, true) => Basis::NotMeasured(Familiarity::ShortMemory),
+            (true, false) => self.basis(&settings.budget),
+        };
+        let prediction = Prediction::estimated(list, z, fields, &self.model, query, basis);
         debug!("{} row-equivalents; {} of Z predicted", prediction.work.row_equivalents(), prediction.far_share);
         Ok(prediction)
     }
 
-    /// One class, drawn from the estimated distribution within the same budget: see [`Drawn`] for its odds.
+    /// Compares the budget with the stored one, which the calibration was measured with.
+    fn basis(&self, stored: &Budget) -> Basis {
+        let Budget { cap, epsilon, expand } = self.budget;
+        // The bits of an ε are in the order of the numbers, and those of what is none are beyond.
+        let (epsilon, stored_epsilon) = (epsilon.to_bits(), stored.epsilon.to_bits());
+        // Links that the calibration had and the file has not make another search as well.
+        let has_links = self.model.links().is_some() || expand == 0;
+        if expand != stored.expand || !has_links || cap < stored.cap || epsilon > stored_epsilon {
+            Basis::NotMeasured(Familiarity::OtherBudget)
+        } else if cap == stored.cap && epsilon == stored_epsilon {
+            Basis::Stored
+        } else {
+            Basis::MoreWork
+        }
+    }
+
+    /// Draws one class from the estimated distribution within the same budget: see [`Drawn`] for its odds.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -217,7 +240,7 @@ impl<'m> Classifier<'m> {
         }
     }
 
-    /// ln of what the exact Z of the model is at least and at most, for certain, from a search within the budget.
+    /// Returns guaranteed lower and upper bounds on the ln Z of the model, from a search within the budget.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -243,7 +266,7 @@ impl<'m> Classifier<'m> {
         }
     }
 
-    /// The true top `K` classes of the model, by branch and bound: the cap of the budget does not hold here. It takes any
+    /// Finds the true top `K` classes of the model, by branch and bound: the cap of the budget does not hold here. It takes any
     /// memory, and less work with more.
     ///
     /// ```

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a model file, a query or a request was refused.
+/// Says why a model file, a query or a request was refused.
 ///
 /// ```
 /// use zhat::{Error, Model};
@@ -28,21 +28,22 @@ pub enum Error {
     Version(u16),
     /// The checksum does not match the content.
     Checksum,
-    /// The header contradicts itself: sizes of zero, above the limits, or fields that must be zero and are not.
+    /// The header is invalid: a size is zero or above its limit, or a field that must be zero is not.
     Header,
-    /// The rows are of 4 bits, and this library was built without the feature `rows4`.
+    /// The rows are 4-bit, and this library was built without the feature `rows4`.
     FourBitRows,
-    /// The section table is too long, out of order, overlaps or points outside the file, or names a section twice.
+    /// The section table is too long or out of order, its sections overlap or end outside the file, or a section comes
+    /// twice.
     SectionTable,
     /// A required section of this kind is missing.
     MissingSection(u16),
     /// A section of this kind is required to understand the file, and this library does not know it.
     UnknownSection(u16),
-    /// The section of this kind has another length than the header's sizes ask for.
+    /// The length of the section of this kind does not follow from the header's sizes.
     SectionLength(u16),
     /// The section of this kind holds a value that is out of range or contradicts another one.
     SectionContent(u16),
-    /// The query has another length than the model's dimension.
+    /// The query's length is not the model's dimension.
     QueryLength,
     /// The query holds NaN or an infinity.
     QueryNotFinite,
@@ -52,58 +53,73 @@ pub enum Error {
     NoQuery,
     /// The query was quantised for another model.
     OtherModel,
-    /// The query has no room for the model's columns: the `D` that the [`QueryBuffer`](crate::QueryBuffer) needs.
+    /// The answer is to another query, or of another model.
+    OtherQuery,
+    /// The [`QueryBuffer`](crate::QueryBuffer) is too short for the model; holds the `D` that it needs.
     QueryColumns(u32),
-    /// The words of a query are too few for the model's columns: how many it needs.
+    /// The caller's memory for the query is too short for the model; holds the required length in words.
     QueryWords(u32),
-    /// The memory of a search is not enough for a class: the least words that are enough.
+    /// The scratch memory is too short to score even one class; holds the required length in words.
     ScratchWords(u32),
-    /// The marks of an estimator that samples are too few for the model's rows: the words that it needs.
+    /// The memory for a sampling estimator's marks is too short for the model's rows; holds the required length in
+    /// words.
     MarkWords(u32),
-    /// There is too little room for the scores of the samples: how many it needs.
+    /// The buffer for the samples' scores is too short; holds the required length.
     NoiseScores(u32),
-    /// There is no such class.
+    /// The class number is not below the model's number of classes.
     NoSuchClass,
-    /// The model file has no tree, or no settings, to classify with.
+    /// The model file has no tree or no settings, so that there is nothing to search. [`exact`](crate::exact) works
+    /// without.
     NoIndex,
-    /// The model file does not say what is certain about its nodes.
+    /// The model file has no bounds on the mass of its nodes.
     NoBounds,
-    /// The budget is not enough for a class: the least cap that is enough.
+    /// The budget is too small to score even one class; holds the smallest cap that is enough.
     Budget(u32),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Misaligned => f.write_str("the model's bytes are not word-aligned"),
+            Self::Misaligned => f.write_str("the model's bytes are not word-aligned: embed them with include_model!"),
             Self::Truncated => f.write_str("the model file is cut short"),
-            Self::TrailingBytes => f.write_str("there are bytes after the end of the model"),
+            Self::TrailingBytes => {
+                f.write_str("there are bytes after the end of the model: open a partition with Model::from_prefix")
+            }
             Self::NotAModel => f.write_str("not a zhat model file (wrong magic)"),
-            Self::Version(v) => write!(f, "format version {v} is not supported"),
+            Self::Version(v) => {
+                write!(f, "format version {v} is not supported: build the model with this release of zhat")
+            }
             Self::Checksum => f.write_str("the checksum does not match: the model file is damaged"),
-            Self::Header => f.write_str("the model's header is invalid"),
-            Self::FourBitRows => f.write_str("the model's rows are of 4 bits: they need zhat's feature `rows4`"),
-            Self::SectionTable => f.write_str("the model's section table is invalid"),
-            Self::MissingSection(kind) => write!(f, "section {kind} is missing"),
-            Self::UnknownSection(kind) => write!(f, "section {kind} is required and unknown: the file is newer"),
-            Self::SectionLength(kind) => write!(f, "section {kind} has the wrong length"),
-            Self::SectionContent(kind) => write!(f, "section {kind} holds an invalid value"),
+            Self::Header => f.write_str("the model's header is invalid: the file is damaged"),
+            Self::FourBitRows => f.write_str("the model's rows are 4-bit: enable zhat's feature `rows4`"),
+            Self::SectionTable => f.write_str("the model's section table is invalid: the file is damaged"),
+            Self::MissingSection(kind) => write!(f, "section {kind} of the model file is missing"),
+            Self::UnknownSection(kind) => write!(f, "section {kind} of the model file is unknown: update zhat"),
+            Self::SectionLength(kind) => write!(f, "section {kind} of the model file has the wrong length"),
+            Self::SectionContent(kind) => write!(f, "section {kind} of the model file holds an invalid value"),
             Self::QueryLength => f.write_str("the query's length is not the model's dimension"),
             Self::QueryNotFinite => f.write_str("the query holds NaN or an infinity"),
             Self::QueryTooLarge => f.write_str("the query is too large: scores could leave the range of ±4000 nats"),
             Self::NoQuery => f.write_str("there is no query: none was set, or the last one was refused"),
             Self::OtherModel => f.write_str("the query was quantised for another model"),
+            Self::OtherQuery => {
+                f.write_str("the answer is to another query or of another model: pass those that were classified")
+            }
             Self::QueryColumns(needed) => write!(f, "the query's buffer is too small: it needs {needed} columns"),
             Self::QueryWords(needed) => write!(f, "the query's memory is too small: it needs {needed} words"),
-            Self::ScratchWords(needed) => write!(f, "the scratch memory is too small: {needed} words are the least"),
-            Self::MarkWords(needed) => write!(f, "there are too few marks: {needed} words are needed"),
-            Self::NoiseScores(needed) => {
-                write!(f, "there is too little room for the noise: {needed} scores are needed")
+            Self::ScratchWords(needed) => {
+                write!(f, "the scratch memory is too small: it needs at least {needed} words")
             }
-            Self::NoSuchClass => f.write_str("there is no such class"),
-            Self::NoIndex => f.write_str("the model file has no index: build it with one, or use Exact"),
-            Self::NoBounds => f.write_str("the model file has no node bounds: build it with them"),
-            Self::Budget(needed) => write!(f, "the budget is too small: a cap of at least {needed} is needed"),
+            Self::MarkWords(needed) => write!(f, "the memory for the marks is too small: it needs {needed} words"),
+            Self::NoiseScores(needed) => {
+                write!(f, "the buffer for the noise is too small: it needs {needed} scores")
+            }
+            Self::NoSuchClass => f.write_str("there is no such class in the model"),
+            Self::NoIndex => {
+                f.write_str("the model file has no index: call zhat::exact, or build a model with an index")
+            }
+            Self::NoBounds => f.write_str("the model file has no node bounds: build the model again"),
+            Self::Budget(needed) => write!(f, "the budget is too small: the cap must be at least {needed}"),
         }
     }
 }

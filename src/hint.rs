@@ -1,7 +1,7 @@
 //! Hints to the compiler. They change no result.
 
-/// In the body of a loop: keeps a compiler for a device from unrolling it. That saves flash and, where a loop has few passes
-/// or its copies would not fit the registers, instructions as well.
+/// Keeps the compiler for a device from unrolling the loop in whose body this is called. That saves flash and, where a
+/// loop has few passes or its copies would not fit the registers, instructions as well.
 #[inline(always)]
 pub(crate) const fn keep_small() {
     if cfg!(target_os = "none") {
@@ -9,9 +9,9 @@ pub(crate) const fn keep_small() {
     }
 }
 
-/// In a branch that is seldom taken: the other one becomes the fall-through path.
+/// Marks a branch as seldom taken: the other one becomes the fall-through path.
 ///
-/// `core::hint::cold_path` does the same and asks for Rust 1.95.
+/// `core::hint::cold_path` does the same, but needs Rust 1.95.
 #[cold]
 #[inline]
 pub(crate) fn cold_path() {}

@@ -1,18 +1,18 @@
-//! Next words: from the words before to a query, for a log-bilinear language model whose input vectors are its rows.
+//! Queries of a log-bilinear language model, made of the previous words. Its input vectors are its rows.
 //!
 //! ```text
 //! s = Σ_j c_j ∘ [v_{w_j} … v_{w_j}]      one copy of the word's row for each map
 //! q = M s
 //! ```
 //!
-//! (Mnih & Hinton 2007, with the rows shared by input and output and a small matrix that tells the two apart.) The rows
-//! are those of the model file, so that a device stores every word once; c and M are a small file beside it, which
-//! the example `train_lm` writes. All of it is plain f32 in a fixed order: the same bits everywhere. For a context of n words and m
-//! maps it costs (n + d)·m·d multiplications.
+//! This is the model of Mnih & Hinton (2007), with the rows shared by input and output and a small matrix that tells
+//! the two apart. The rows are those of the model file, so that a device stores every word once; c and M are in a small
+//! file beside it, which the example `train_lm` writes. All arithmetic is plain f32 in a fixed order, so the bits are
+//! the same everywhere. For a context of n words and m maps it costs (n + d)·m·d multiplications.
 //!
 //! | bytes | content of the file, little-endian |
 //! |---|---|
-//! | 4 | n, the words of a context |
+//! | 4 | n, the number of words of a context |
 //! | 4 | m·d, the length of s |
 //! | 4·n·m·d | c, f32, the oldest word first |
 //! | 4·d·m·d | M, f32, row by row |
@@ -20,26 +20,12 @@
 use crate::model::Names;
 use crate::{Error, Model};
 
-/// What stands for the places before the first word of a sentence, and is predicted after its last.
-///
-/// ```
-/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-/// let names = model.names().expect("words");
-/// assert!(names.find(zhat::language::END).is_some());
-/// # Ok::<(), zhat::Error>(())
-/// ```
+/// The word for the places before the first word of a sentence, and the prediction after its last.
 pub const END: &str = "</s>";
-/// What stands for every word that the model does not know.
-///
-/// ```
-/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-/// let names = model.names().expect("words");
-/// assert!(names.find(zhat::language::UNKNOWN).is_some());
-/// # Ok::<(), zhat::Error>(())
-/// ```
+/// The word that replaces every word that the model does not know.
 pub const UNKNOWN: &str = "<unk>";
 
-/// What makes a query of the words before.
+/// Computes queries from the previous words.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -94,34 +80,18 @@ impl<'a> Context<'a> {
         Ok(Self { positions, width, weights, map })
     }
 
-    /// Returns the words of a context.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/next_word.context");
-    ///
-    /// let context = zhat::language::Context::from_bytes(bytes, 64)?;
-    /// assert_eq!(context.positions(), 9);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the number of words of a context.
     pub fn positions(&self) -> usize {
         self.positions
     }
 
-    /// Returns the length of the sums, the `WIDTH` of [`Context::query`].
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/next_word.context");
-    ///
-    /// let context = zhat::language::Context::from_bytes(bytes, 64)?;
-    /// assert_eq!(context.width(), 128);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the length of the sums, which is the `WIDTH` of [`Context::query`].
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Finds the last words of a text, between white space, as classes: the oldest first, [`END`] where the text has
-    /// fewer, and [`UNKNOWN`] for a word that has no name. `N` is [`Context::positions`].
+    /// Finds the last `N` words of a text, between white space, as classes, the oldest first. Uses [`END`] for missing
+    /// words if the text has fewer, and [`UNKNOWN`] for a word that has no name. `N` is [`Context::positions`].
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -173,7 +143,7 @@ impl<'a> Context<'a> {
         let mut sums = [0.0; WIDTH];
         for (&word, weights) in words.iter().zip(self.weights.chunks_exact(WIDTH.max(1))) {
             let row = model.row_of_class(word).ok_or(Error::NoSuchClass)?;
-            // Rows are stored at the temperature of the answers, and are inputs without it.
+            // Rows are stored divided by the temperature; as inputs they need it undone.
             let scale = model.row_scale(row) * model.settings().map_or(1.0, |settings| settings.temperature);
             let mut values = [0.0; DIM];
             values.iter_mut().zip(model.rows().weights(row)).for_each(|(value, w)| *value = f32::from(w) * scale);

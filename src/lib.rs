@@ -6,8 +6,8 @@
 //! probabilities, an interval for each, and a hard bound on work and memory. No allocator, no floats in row work, no panics.
 //!
 //! # In two minutes
-//! The model file is made by the `zhat` command, once, on a host: `zhat build --model net.onnx --inputs x.npy -o model.zhat`.
-//! This one ships with the crate: a language model of 8 192 words.
+//! The `zhat` command makes the model file, once, on a host: `zhat build --model net.onnx --inputs x.npy -o model.zhat`.
+//! The model of this example ships with the crate: a language model of 8 192 words.
 //!
 //! ```standalone_crate
 //! use zhat::{Classifier, Model, QueryBuffer, Scratch, include_model};
@@ -26,7 +26,7 @@
 //! #   let activations = context.query::<64, 128>(classifier.model(), &words)?;
 //!     let query = QueryBuffer::<64>::new(classifier.model(), &activations)?;
 //!
-//!     // All the memory that a query needs: `zhat inspect` prints how much is enough.
+//!     // All the memory that a query needs: `zhat inspect` prints its size.
 //!     let mut scratch = Scratch::<591>::new();
 //!     let answer = classifier.classify::<5>(&query, &mut scratch)?;
 //!     for (place, best) in answer.top.iter().enumerate() {
@@ -41,27 +41,27 @@
 //! }
 //! ```
 //!
-//! [`Classifier`] is the one type that most programs need, [`exact`] scores every row, [`estimators`] has the other methods.
-//! [`guide::own_board`] is a firmware from nothing, [`guide::from_your_network`] the way from a trained network to a model
-//! file, [`guide::walk_through`] the commands; `zhat::capi` has the functions for C.
+//! Most programs need only the type [`Classifier`]. [`exact`] scores every row, and [`estimators`] has the other methods.
+//! [`guide::own_board`] builds a complete firmware, [`guide::from_your_network`] makes a model file of a trained network,
+//! [`guide::walk_through`] runs the commands, and `zhat::capi` has the functions for C.
 //!
 //! # Layers
-//! The modules from the bottom up, along the path of a query. Each uses only those before it, in the order of this table,
-//! which `tests/layers.rs` reads: the source can be read from top to bottom.
+//! The table lists the modules from the bottom up, along the path of a query. Each uses only those before it, which
+//! `tests/layers.rs` checks. So the source can be read in this order.
 //!
-//! | module | what is there |
+//! | module | content |
 //! |---|---|
-//! | `error`, `log`, `hint` | [`Error`], log points and hints to the compiler: for everybody |
+//! | `error`, `log`, `hint` | [`Error`], log points and hints to the compiler, for all modules |
 //! | `math` | [`Log2`], a logarithm in fixed point, and [`LogSum`], a sum of exponentials that cannot overflow |
-//! | `kernels` | dot products of int8 or 4-bit rows with an int16 query, where the time goes |
+//! | `kernels` | dot products of int8 or 4-bit rows with an int16 query, which take most of the time |
 //! | `rows` | the [`Query`], quantised, and the [`RowTable`] that scores it |
-//! | `tree` | nodes over the rows: how much mass each is predicted to hold, and what is certain about it |
-//! | [`model`] | the model file: [`Model`] checks it once, and is views of its rows and its tree |
-//! | `search` | best-first search within a [`Budget`]: rows that matter are scored, the rest stays a prediction |
+//! | `tree` | nodes over the rows: the predicted mass of each, and certain bounds on it |
+//! | [`model`] | the model file: [`Model`] checks it once, and gives access to its rows and its tree |
+//! | `search` | best-first search within a [`Budget`]: it scores the rows that matter; the rest remains a prediction |
 //! | [`estimators`] | Z from both, by several methods, and the [`Prediction`] |
-//! | `classifier`, [`language`] | [`Classifier`]; the query of a language model from the words before |
-//! | `keywords` | from samples of a microphone to words (feature `keywords`) |
-//! | `host`, `capi`, `cli` | what runs on a host only (feature `std`); functions for C; the command |
+//! | `classifier`, [`language`] | [`Classifier`]; queries of a language model, made of the previous words |
+//! | `keywords` | keyword spotting, from a microphone's samples to words (feature `keywords`) |
+//! | `host`, `capi` | the part for hosts (feature `std`); functions for C |
 //! | `guide` | pages to read |
 //!
 //! # The formulas
@@ -78,29 +78,31 @@
 //!
 //! [`guide::how_it_works`] derives it: the tree, the search, the intervals, the arithmetic.
 //!
-//! # What it costs
-//! - *Time:* the cap of the [`Budget`], which no query exceeds: [`Budget::most_cycles`] and [`Budget::most_instructions`] say
-//!   what that is on a Cortex-M4; scoring all rows takes about `N·(d + 40)`. [`guide::measured`] has the tables.
-//! - *RAM:* one bit for each class and a word or so for each node that a search meets: [`Model::scratch_words`] is enough for
-//!   any query. Beside that up to 2 KiB of stack.
+//! # Cost
+//! - *Time:* the cap of the [`Budget`], which no query exceeds. [`Budget::most_cycles`] and [`Budget::most_instructions`]
+//!   return the bound that follows on a Cortex-M4; scoring all rows takes about `N·(d + 40)`. [`guide::measured`] has the
+//!   tables.
+//! - *RAM:* one bit for each class and about a word for each node of a search: [`Model::scratch_words`] returns what is enough
+//!   for any query. A query takes up to 2 KiB of stack beside that.
 //! - *Flash:* the model file, and 10 to 25 KiB of code.
 //!
-//! # What to keep in mind
-//! - The interval holds the *float layer's* p for 95 % of the queries that are like those of the calibration. A query of another
-//!   kind has none ([`Prediction::is_familiar`]), and a layer that is wrong is wrong with an interval.
-//! - A class that no opened node holds and no link leads to is not in the list, even if it is the best one: `zhat build` prints
-//!   the recall. [`Classifier::certain_top`] and [`exact`] never miss.
-//! - p differs from the float layer's by 0.0011 to 0.0065 on average for the best class of the layers in [`guide::measured`], int8 rows
-//!   and estimate together. Errors of Z are against the exact Z of the same int8 rows.
-//! - Big-endian targets are not supported: the file is read in place.
+//! # Limits
+//! - The interval holds the *float layer's* p for 95 % of the familiar queries, those that are like the calibration queries.
+//!   An unfamiliar query has no interval ([`Prediction::is_familiar`]). If the layer is wrong, its p is wrong, with an interval.
+//! - A promise about the *true* class takes labels: [`Prediction::set`]. [`guide::calibrated`] has what each number promises.
+//! - The search misses a class, even the best one, if no opened node holds it and no link leads to it. `zhat build` prints the
+//!   recall. [`Classifier::certain_top`] and [`exact`] never miss a class.
+//! - p differs from the float layer's by 0.0011 to 0.0065 on average for the best class of the layers in [`guide::measured`],
+//!   int8 rows and estimate together. Errors of Z are relative to the exact Z of the same int8 rows.
+//! - Big-endian targets are not supported, since the file is read in place.
 //!
 //! # Features
 //! None is on by default, and all are additive. A device needs none for a model of int8 rows.
 //!
-//! | feature | what it adds |
+//! | feature | adds |
 //! |---|---|
 //! | `alloc` | `ModelBuf`, a model that owns its bytes |
-//! | `rows4` | models of 4-bit rows (`zhat build --bits 4`), which are refused without it: 1.8 KB of code that others do not need |
+//! | `rows4` | models of 4-bit rows (`zhat build --bits 4`), which are refused without it; 1.8 KB of code |
 //! | `std` | `zhat::host`: readers, builder, evaluation |
 //! | `cli` | the `zhat` command, the plots, and the examples `paper` and `train_lm` |
 //! | `import` | an engine that runs ONNX networks, for `zhat build --model … --inputs …` and `zhat check` |
@@ -147,7 +149,7 @@ pub mod host;
 #[cfg(doc)]
 pub mod guide;
 
-/// The code of the README is compiled and run like all other examples.
+/// Compiles and runs the code of the README like all other examples.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
@@ -155,7 +157,7 @@ mod readme {}
 pub use classifier::Classifier;
 pub use error::Error;
 #[doc(inline)]
-pub use estimators::{Prediction, Ranked, exact};
+pub use estimators::{Familiarity, LabelSet, Prediction, Ranked, exact};
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub use host::{doc_example, doc_file};
@@ -172,12 +174,12 @@ pub use rows::{Query, QueryBuffer, RowTable, query_words};
 pub use search::{Candidate, Scratch, Work, scratch_words, seen_words};
 pub use stepwise::{Progress, Search, TopBuffer};
 
-// They are in signatures: a user has the version that fits.
+// Their types are in public signatures, so users need the same versions.
 pub use heapless;
 pub use rand_core;
 
-/// What the tests, examples and benches of this package reach into. It is outside of semantic versioning: any release may
-/// change it.
+/// Opens internals to the tests, examples and benches of this package. It is outside of semantic versioning: any
+/// release may change it.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::estimators::mince_by_newton;
@@ -194,12 +196,12 @@ pub mod internal {
     use crate::estimators::Head;
     use crate::{Candidate, Log2, Query, RowTable, Work};
 
-    /// Scores the rows from `first` on, as the bits of [`Log2`]s.
+    /// Scores consecutive rows, beginning with row `first`; scores are the bits of [`Log2`]s.
     pub fn scores(rows: &RowTable<'_>, first: usize, query: &Query, scores: &mut [i32]) {
         rows.scorer(query).scores(first, query, scores);
     }
 
-    /// Scores the rows with these numbers, as the bits of [`Log2`]s.
+    /// Scores the rows whose indices are in `picked`; scores are the bits of [`Log2`]s.
     pub fn scores_of(rows: &RowTable<'_>, picked: &[u32], query: &Query, scores: &mut [i32]) {
         rows.scores_of(picked, query, scores);
     }
@@ -209,7 +211,8 @@ pub mod internal {
         Candidate { class, score: Log2::from_bits(score) }
     }
 
-    /// Makes a head of what another retrieval found: candidates with the best first, and their rows in ascending order.
+    /// Makes a head of the result of another retrieval: candidates with the best first, and their rows in ascending
+    /// order.
     pub fn head<'a>(
         candidates: &'a [Candidate],
         rows: &'a [u32],

@@ -62,9 +62,17 @@ pub struct Search<'a, 'm, const K: usize> {
 
 #[expect(clippy::large_enum_variant, reason = "there is no allocator, and few models have no index")]
 enum State<'a, 'm> {
-    Tree { search: search::Search<'a, 'm, 'a, Top<'a>>, tree: &'a Tree<'m>, settings: &'a Settings },
+    Tree {
+        search: search::Search<'a, 'm, 'a, Top<'a>>,
+        tree: &'a Tree<'m>,
+        settings: &'a Settings,
+    },
     /// All rows, one after the other.
-    Rows { top: Top<'a>, sum: LogSum, next: usize },
+    Rows {
+        top: Top<'a>,
+        sum: LogSum,
+        next: usize,
+    },
 }
 
 /// Rows that are scored at a time where there is no index: sums of whole blocks are the same as those of one pass.

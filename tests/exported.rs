@@ -1,7 +1,7 @@
 //! The module that `zhat export-rust` writes compiles as it is, and holds all that a firmware needs.
 #![cfg(feature = "std")]
 
-use zhat::host::export::rust_module;
+use zhat::host::report::export::rust_module;
 use zhat::{Classifier, Model, Prediction};
 
 #[path = "data/exported/model.rs"]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use zhat::host::Matrix;
-use zhat::host::import::{InputScale, Onnx, output_layer};
-use zhat::host::io::{ReadOptions, read_matrix, read_vector};
+use zhat::host::input::network::{InputScale, Onnx, output_layer};
+use zhat::host::input::{ReadOptions, read_matrix, read_vector};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("models/import").join(name)

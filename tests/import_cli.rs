@@ -101,6 +101,7 @@ fn a_model_answers_as_the_network_that_it_is_from() {
         ("written_out.onnx", "x.npy", 120),
         ("external.onnx", "x.npy", 120),
         ("tied.onnx", "ids=ids.npy mask=mask.npy", 120),
+        ("logistic.onnx", "x.npy", 120),
     ] {
         let found = files.agreement(network, inputs);
         assert_eq!(found["queries"], queries, "{network}");

@@ -4,7 +4,7 @@
 //! `Gemm(q, W, b) -> s` is the layer, called fc.
 #![cfg(feature = "std")]
 
-use zhat::host::import::{Onnx, OutputLayer, as_partial};
+use zhat::host::input::network::{Onnx, OutputLayer, as_partial};
 
 const CLASSES: usize = 12;
 const DIM: usize = 3;
@@ -80,6 +80,12 @@ fn tensors() -> Vec<(&'static str, Vec<i64>, Data)> {
         ("q_zero", vec![], Data::Bytes(3, vec![-100])),
         ("y_scale", vec![], Data::Floats(vec![0.1])),
         ("y_zero", vec![], Data::Bytes(3, vec![0])),
+        ("u_zero", vec![], Data::Bytes(2, vec![0])),
+        (
+            "W3",
+            vec![1, d, n],
+            Data::Floats((0..CLASSES * DIM).map(|i| weights()[i % CLASSES * DIM + i / CLASSES]).collect()),
+        ),
         ("bq", vec![n], Data::Words(biases().iter().map(|b| (b / (0.05 * 0.01)).round() as i32).collect())),
     ]
 }
@@ -148,6 +154,7 @@ fn node(line: &str) -> Vec<u8> {
                 let list = list.trim_end_matches(']').split(',').flat_map(|n| int(8, n.parse().unwrap()));
                 [list.collect(), int(20, 7)].concat()
             }
+            None if value.starts_with('\'') => [bytes(4, value.trim_matches('\'').as_bytes()), int(20, 3)].concat(),
             None => [int(3, value.parse().unwrap()), int(20, 2)].concat(),
         };
         out.extend(bytes(5, &[bytes(1, name.as_bytes()), content].concat()));
@@ -227,6 +234,11 @@ fn a_tail_that_is_no_softmax_of_scores_is_refused_by_the_name_of_its_node() {
         ("Softmax(s) -> p axis=-1\nMatMul(p, mixture) -> y", "y (MatMul)", "takes the probabilities of p (Softmax)"),
         ("Softmax(s) -> p axis=-1\nMatMul(p, column) -> y", "y (MatMul)", "one output only"),
         ("com.acme:Softmax(s) -> y", "y (Softmax)", "not looked into"),
+        (
+            "QuantizeLinear(s, y_scale, u_zero) -> i\nDequantizeLinear(i, y_scale, u_zero) -> d\nSoftmax(d) -> y axis=-1",
+            "i (QuantizeLinear)",
+            "cuts off all scores on one side of zero",
+        ),
         ("TopK(s, five) -> t,i axis=-1\nSoftmax(t) -> y axis=-1", "y (Softmax)", "other than scores"),
     ] {
         let message = refusal(13, "batch 2", &format!("{LAYER}\n{tail}"));
@@ -405,6 +417,9 @@ fn quantised_heads_and_weights_on_the_left_are_read() {
         ),
         ("Transpose(q) -> qt\nMatMul(W, qt) -> t\nAdd(t, column) -> u\nTranspose(u) -> s".into(), true, "batch 2"),
         ("Gemm(W, q, column) -> u transB=1\nTranspose(u) -> s".into(), true, "batch 2"),
+        ("Einsum(q, W) -> m equation='bd,nd->bn'\nAdd(m, b) -> s".into(), true, "batch 2"),
+        ("Einsum(Wt, q) -> m equation='dn,...d->...n'\nAdd(m, b) -> s".into(), true, "batch steps 2"),
+        ("MatMul(q, W3) -> m\nAdd(m, b) -> s".into(), true, "batch steps 2"),
         ("Transpose(W) -> tied\nMatMul(q, tied) -> s".into(), false, "batch 2"),
         (
             "Transpose(q) -> t perm=[0,2,1]\nConv(t, Wc, b) -> c\nTranspose(c) -> s perm=[0,2,1]".into(),
@@ -434,4 +449,34 @@ fn quantised_heads_and_weights_on_the_left_are_read() {
         let is_int8 = head.contains("q_zero");
         assert_eq!(found.input.map(|input| (input.scale, input.zero_point)), is_int8.then_some((0.05, -100)), "{head}");
     }
+}
+
+#[test]
+fn an_output_layer_that_cannot_be_read_is_named_and_not_one_of_the_body() {
+    for (head, node, why) in [
+        ("Concat(W, W) -> joined axis=0\nGemm(q, joined) -> y transB=1", "y (Gemm)", "has no constant weights"),
+        ("Einsum(q, W) -> y equation='bd,nd->b'", "y (Einsum)", "no product of queries"),
+        ("com.acme:Linear(q, W) -> y", "y (Linear)", "not known here"),
+    ] {
+        let message = refusal(13, "batch 2", head);
+        assert!(message.starts_with(&format!("net.onnx: {node}, which the output \"y\" comes from, ")), "{message}");
+        assert!(message.contains(why) && !message.contains("--layer"), "{message}");
+    }
+}
+
+#[test]
+fn a_body_says_the_type_that_the_weights_have() {
+    let nodes = "com.acme:Embed(last, q) -> g\nGemm(g, W, b) -> s transB=1\nSoftmax(s) -> y axis=-1";
+    let split = network(13, "batch 2", nodes, &[("y", "a b")]).split(None).unwrap();
+    let shape = [bytes(1, &[]), bytes(1, &int(1, DIM as i64))].concat();
+    let kind = bytes(2, &bytes(1, &[int(1, 1), bytes(2, &shape)].concat()));
+    let output = bytes(12, &[bytes(1, b"g"), kind].concat());
+    assert!(split.bytes.windows(output.len()).any(|window| window == output));
+}
+
+#[test]
+fn a_body_holds_the_weights_that_were_in_another_file() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/models/import");
+    let split = Onnx::open(format!("{folder}/external.onnx")).unwrap().split(None).unwrap();
+    assert!(!split.bytes.windows(12).any(|window| window == b"external.bin"));
 }

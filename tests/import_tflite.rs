@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use zhat::host::import::{InputScale, Tflite, output_layer, with_input_scale};
-use zhat::host::io::{ReadOptions, TensorValues, read_matrix, read_tensor, read_vector};
+use zhat::host::input::network::{InputScale, Tflite, output_layer, with_input_scale};
+use zhat::host::input::{ReadOptions, TensorValues, read_matrix, read_tensor, read_vector};
 use zhat::host::{Matrix, QuantisedRows, flat_model};
 use zhat::model::Bits;
 use zhat::{QueryBuffer, exact};

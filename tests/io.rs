@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use tempfile::TempDir;
 use zhat::host::Matrix;
-use zhat::host::io::{
+use zhat::host::input::{
     ReadError, ReadOptions, expect_same_length, read_labels, read_matrix, read_named_matrix, read_names, read_vector,
     write_atomically, write_atomically_with, write_npy,
 };

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use zhat::ModelBuf;
-use zhat::host::import::{Onnx, Tflite};
-use zhat::host::io::{ReadOptions, read_everything};
+use zhat::host::input::network::{Onnx, Tflite};
+use zhat::host::input::{ReadOptions, read_everything};
 use zhat::model::Bits;
 
 fn seeds(target: &str) -> Vec<(PathBuf, Vec<u8>)> {

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use zhat::host::describe::Description;
-use zhat::host::io::read_model;
+use zhat::host::input::read_model;
+use zhat::host::report::describe::Description;
 
 /// Every number after `mark` in a text, up to the first character that is no digit.
 fn numbers_after(text: &str, mark: &str) -> Vec<usize> {

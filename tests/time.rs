@@ -71,7 +71,10 @@ fn a_budget_for_a_time_keeps_it_and_uses_it() {
                 assert!(budget.most_cycles(&model) <= limit, "{limit}");
                 assert!(budget.cap >= last, "more time, and a smaller cap");
                 let more = budget.with_cap(budget.cap + budget.cap / 8 + 8);
-                assert!(budget.cap as usize >= model.classes() || more.most_cycles(&model) > limit, "{limit} is not used");
+                assert!(
+                    budget.cap as usize >= model.classes() || more.most_cycles(&model) > limit,
+                    "{limit} is not used"
+                );
                 last = budget.cap;
             }
             Err(error) => assert_eq!((error, last), (Error::Budget(model.least_cap() as u32), 0)),
@@ -129,7 +132,9 @@ fn a_search_that_is_stopped_has_a_class_and_no_interval() {
             let answer = classifier.classify_until::<3>(&query, &mut scratch, stop).expect("a class");
             assert!(!answer.top.is_empty() && answer.log_z().is_finite() && asked > 0);
             assert!(answer.work.row_equivalents() <= classifier.budget().cap);
-            if answer.work.row_equivalents() < classifier.classify::<3>(&query, &mut scratch).expect("whole").work.row_equivalents() {
+            if answer.work.row_equivalents()
+                < classifier.classify::<3>(&query, &mut scratch).expect("whole").work.row_equivalents()
+            {
                 assert!(answer.interval(0).is_none() && answer.is_familiar().is_none());
             }
         }
@@ -137,5 +142,9 @@ fn a_search_that_is_stopped_has_a_class_and_no_interval() {
     let flat = flat_model(&layer.weights, &layer.biases).expect("a model");
     let query = QueryBuffer::<DIM>::new(&flat.model(), &[0.5; DIM]).expect("valid");
     let stopped = Classifier::new(flat.model()).expect("rows").classify_until::<3>(&query, &mut [], |_| true);
-    assert_eq!(stopped.map(|answer| answer.work), Err(Error::Budget(1500)), "rows that were not scored are nowhere predicted");
+    assert_eq!(
+        stopped.map(|answer| answer.work),
+        Err(Error::Budget(1500)),
+        "rows that were not scored are nowhere predicted"
+    );
 }

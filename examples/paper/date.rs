@@ -1,14 +1,14 @@
-//! The date, for results.
+//! The current date, for stored results.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Today as year-month-day, in UTC.
+/// Returns today's date as year-month-day, in UTC.
 pub fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     date(seconds / 86_400)
 }
 
-/// The date this many days after 1 January 1970.
+/// Formats the date this many days after 1 January 1970.
 fn date(mut days: u64) -> String {
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;

@@ -1,4 +1,4 @@
-//! The page about all experiments, from their stored results and from nothing else.
+//! Writes the page about all experiments, from their stored results only.
 
 use core::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::result::{Data, Grid, PaperCell, number, percent, side_by_side};
 use super::{Figure1, Fit, Growth, OracleTable, ReproduceError, Table4, table1, table2, table3};
 
-/// The results in a folder, as far as they are there: `table1-0.5.json`, a file for each scale, and so on.
+/// The results in a folder, as far as they exist: `table1-0.5.json`, a file for each scale, and so on.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     /// The scale that fits best.
@@ -28,10 +28,10 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads a folder.
+    /// Reads all results in a folder.
     ///
     /// # Errors
-    /// [`ReproduceError::Setting`], if a file is no such result or there are none at all.
+    /// [`ReproduceError::Setting`] if a file is not a result, or there are no results.
     pub fn read(folder: &Path) -> Result<Self, ReproduceError> {
         let one = |name: &str| folder.join(name).with_extension("json");
         let tables = |name: &str| -> Result<Vec<OracleTable>, ReproduceError> {
@@ -60,7 +60,7 @@ impl Results {
     }
 }
 
-/// What is stored for each scale.
+/// Reads the results of an experiment at every scale.
 fn read_all<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Vec<T>, ReproduceError> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let is_one = |path: &PathBuf| {
@@ -116,7 +116,7 @@ vectors and texts can take their place.
 | retrieval of Table 4 | MIPS as nearest neighbours, k-means tree of FLANN | the same on int8 rows and centres; and our own index |
 ";
 
-/// The page, as Markdown.
+/// Writes the page in Markdown.
 pub fn document(results: &Results) -> String {
     let mut text = START.to_owned();
     if let Some(fit) = &results.fit {
@@ -158,7 +158,7 @@ pub fn document(results: &Results) -> String {
         );
         section(&mut text, "Growth", &growth.date, &[&growth.command], &data, &growth.grid(), &growth.prose());
     }
-    // The last, because the pictures are put after the page.
+    // Figures come last, because the pictures follow the page.
     for figure in &results.figure1 {
         let data = format!(
             "{} vectors of {}. Frequent words are of the first 100, rare ones of the last tenth.",
@@ -201,7 +201,7 @@ const ABOUT_FIGURE: &str = "\
   all, and that the tail has to be estimated.
 ";
 
-/// One table at all scales, and what there is to say at each.
+/// Writes one table at all scales, and the sentences about each.
 fn oracle_section(
     text: &mut String,
     title: &str,

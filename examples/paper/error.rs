@@ -1,16 +1,16 @@
-//! Why an experiment could not be run.
+//! The errors of experiments.
 
 use core::fmt;
 
 use zhat::host::BuildError;
 
-/// Why an experiment could not be run.
+/// Says why an experiment could not be run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ReproduceError {
-    /// A setting makes no sense; the text says which.
+    /// A setting is not valid; holds the reason.
     Setting(String),
-    /// The rows can't make a model.
+    /// No model can be built from the rows.
     Build(BuildError),
     /// The model could not be extended or read.
     Model(zhat::Error),
@@ -18,7 +18,7 @@ pub enum ReproduceError {
     Query {
         /// Its number.
         index: usize,
-        /// Why.
+        /// The reason.
         error: zhat::Error,
     },
 }

@@ -1,4 +1,5 @@
-//! The estimators of the tables that start from an oracle, each with its parameters, asked through the library's own functions.
+//! The estimators of the tables that start from an oracle, each with its parameters, run through the library's own
+//! functions.
 
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -19,33 +20,33 @@ pub enum Estimator {
     },
     /// An oracle's k best rows and l samples of the rest.
     Mimps {
-        /// Rows of the head.
+        /// The number of rows in the head.
         k: usize,
-        /// Samples.
+        /// The number of samples.
         l: usize,
     },
     /// An oracle's k best rows as data and l samples as noise.
     Mince {
-        /// Rows of the head.
+        /// The number of rows in the head.
         k: usize,
-        /// Samples.
+        /// The number of samples.
         l: usize,
     },
-    /// The same by Newton's method.
+    /// MINCE by Newton's method.
     MinceByNewton {
-        /// Rows of the head.
+        /// The number of rows in the head.
         k: usize,
-        /// Samples.
+        /// The number of samples.
         l: usize,
     },
-    /// An oracle's k best rows and a power law that is fitted to them.
+    /// An oracle's k best rows and a power law fitted to them.
     PowerLaw {
-        /// Rows of the head.
+        /// The number of rows in the head.
         k: usize,
     },
 }
 
-/// What is asked of an estimator: with what the retrieval misses, and whether that is gone for good.
+/// An estimator, the rows that the retrieval misses, and whether samples exclude them as well.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
     pub estimator: Estimator,
@@ -59,19 +60,19 @@ impl From<Estimator> for Question {
     }
 }
 
-/// What it said about a query.
+/// An estimator's answer to one query.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
     /// ln Ẑ.
     pub log_z: f32,
-    /// Dot products.
+    /// The number of dot products.
     pub work: u32,
-    /// Steps of a solver.
+    /// The number of steps of the solver.
     pub steps: Option<u32>,
 }
 
 impl Estimator {
-    /// Its name in the tables.
+    /// Returns the name in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uniform { .. } => "Uniform",
@@ -82,7 +83,7 @@ impl Estimator {
         }
     }
 
-    /// k and l, where it has them.
+    /// Returns k and l, if the estimator has them.
     pub const fn sizes(self) -> (Option<usize>, Option<usize>) {
         match self {
             Self::Uniform { l } => (None, Some(l)),
@@ -91,31 +92,31 @@ impl Estimator {
         }
     }
 
-    /// Whether the answer depends on a seed.
+    /// Returns true if the answer depends on a seed.
     pub const fn is_random(self) -> bool {
         !matches!(self, Self::PowerLaw { .. })
     }
 
-    /// Whether it is one of the paper's.
+    /// Returns true if the estimator is one of the paper's.
     pub const fn is_papers(self) -> bool {
         matches!(self, Self::Uniform { .. } | Self::Mimps { .. } | Self::Mince { .. })
     }
 }
 
-/// One thread's memory.
+/// The memory of one thread.
 pub struct Memory {
     pub scratch: HostScratch,
     noise: Vec<Log2>,
 }
 
 impl Memory {
-    /// Memory for a model.
+    /// Allocates the memory for a model.
     pub fn new(model: &Model<'_>) -> Self {
         Self { scratch: HostScratch::new(model), noise: vec![Log2::default(); model.classes()] }
     }
 }
 
-/// Asks about the query in the memory.
+/// Runs an estimator on the query in the memory.
 pub fn ask(
     question: Question,
     model: &Model<'_>,

@@ -1,7 +1,7 @@
-//! FMBE in the tables: a table of random features for each seed, asked through the library's own function.
+//! FMBE in the tables: a table of random features for each seed, read by the library's own function.
 //!
-//! A table costs D·N·d multiplications and a query about D dot products, so that fewer queries are asked than of the other
-//! estimators; the tables say how many.
+//! A table costs D·N·d multiplications and a query about D dot products, so FMBE gets fewer queries than the other
+//! estimators; the tables state how many.
 
 use rayon::prelude::*;
 use zhat::estimators::fmbe;
@@ -13,10 +13,10 @@ use super::run::Condition;
 use super::tally::{Series, relative_error};
 use super::{ReproduceError, Row, Step};
 
-/// FMBE with a table of `features` for each seed, on `count` queries of each condition, evenly taken; one row.
+/// Computes the row of FMBE: a table of `features` for each seed, and `count` queries of each condition at equal steps.
 ///
 /// # Errors
-/// [`ReproduceError::Model`] if a table can't be added, [`ReproduceError::Query`] if the model refuses a query.
+/// [`ReproduceError::Model`] if a table cannot be added, [`ReproduceError::Query`] if the model refuses a query.
 pub fn row(
     file: &ModelBuf,
     (kind, features): (FmbeKind, u32),

@@ -1,35 +1,35 @@
 //! Figure 1: the share of the probability that the best 1, 2, 3, … classes hold, for frequent and for rare words.
 //!
-//! Words are numbered by frequency, as the vector files are. Frequent ones are taken among the first hundred, rare ones
-//! among the last tenth, at equal steps.
+//! Words are numbered by frequency, as in the vector files. Frequent ones are taken from the first hundred, rare ones
+//! from the last tenth, at equal steps.
 
 use serde::{Deserialize, Serialize};
 use zhat::host::evaluate::{FloatLayer, scores};
-use zhat::host::plots::cumulative_shares;
+use zhat::host::report::plots::cumulative_shares;
 
 use super::linear;
 use super::today;
 use super::vectors::Vectors;
 
-/// Words of each kind.
+/// The number of words of each kind.
 const WORDS: usize = 4;
-/// The share that the paper speaks of.
+/// The share that the paper discusses.
 const MOST: f32 = 0.8;
-/// Ranks that the result keeps.
+/// The ranks that the result keeps.
 const RANKS: [usize; 6] = [1, 10, 100, 1000, 10_000, 100_000];
 
 /// One word's curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// The word, or its number where the file has no words.
+    /// The word, or its number if the file has no words.
     pub word: String,
     /// Its row.
     pub row: usize,
-    /// Whether it is one of the frequent ones.
+    /// True for a frequent word.
     pub frequent: bool,
     /// The norm of its vector.
     pub norm: f64,
-    /// How many of the best classes hold 80 % of Z.
+    /// The number of best classes that hold 80 % of Z.
     pub for_most: usize,
     /// The share of the best 1, 10, 100, … classes.
     pub shares: Vec<f64>,
@@ -41,17 +41,17 @@ pub struct Curve {
 /// The figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure1 {
-    /// When it was made.
+    /// The date of the experiment.
     pub date: String,
-    /// What was typed.
+    /// The command line.
     pub command: String,
     /// The file of the vectors.
     pub source: String,
     /// N.
     pub rows: usize,
-    /// What the vectors were multiplied with.
+    /// The scale that the vectors were multiplied with.
     pub scale: f32,
-    /// The ranks that `shares` are at.
+    /// The ranks of `shares`.
     pub ranks: Vec<usize>,
     /// A curve for each word.
     pub curves: Vec<Curve>,
@@ -81,13 +81,13 @@ pub fn figure1(vectors: &Vectors, source: &str, command: &str) -> Figure1 {
 }
 
 impl Figure1 {
-    /// The curves with their names, for the plot.
+    /// Returns the curves with their names, for the plot.
     pub fn lines(&self) -> Vec<(String, Vec<f32>)> {
         let kind = |curve: &Curve| if curve.frequent { "frequent" } else { "rare" };
         self.curves.iter().map(|curve| (format!("{}: {}", kind(curve), curve.word), curve.curve.clone())).collect()
     }
 
-    /// The shares at a few ranks.
+    /// Formats the shares at a few ranks.
     pub fn grid(&self) -> super::Grid {
         let mut headings: Vec<String> = ["word", "row", "kind", "norm", "for 80 % of Z"].map(String::from).into();
         headings.extend(self.ranks.iter().map(|rank| format!("best {rank}")));
@@ -103,7 +103,7 @@ impl Figure1 {
         super::Grid { headings, rows }
     }
 
-    /// What there is to say about it.
+    /// Writes the sentences about the figure.
     pub fn prose(&self) -> Vec<String> {
         let mean = |frequent: bool, of: fn(&Curve) -> f64| {
             let of: Vec<f64> = self.curves.iter().filter(|curve| curve.frequent == frequent).map(of).collect();

@@ -1,15 +1,15 @@
-//! The scale at which these vectors are most like the paper's.
+//! Finds the scale at which these vectors are most like the paper's.
 //!
-//! All vectors are multiplied with one scale, which sets how far scores spread and with that how hard Z is. The paper's twelve
-//! cells of MIMPS (Table 1) say how hard its own vectors were. The rule: of the scales 0.30, 0.35, … 1.20, and then of the
-//! hundredths around the best of them, the one at which
+//! All vectors are multiplied by one scale, which sets the spread of the scores and so the difficulty of Z. The paper's
+//! twelve cells of MIMPS (Table 1) show the difficulty of its own vectors. The rule: of the scales 0.30, 0.35, … 1.20,
+//! and then of the hundredths around the best of them, take the one at which
 //!
 //! ```text
 //! exp( 1/12 Σ |ln(μ / μ of the paper)| )        the factor between ours and the paper's, on (geometric) average
 //! ```
 //!
-//! is least. Scores v·q of vectors that are multiplied with s are those of the same rows for queries times s²: one model serves
-//! all scales.
+//! is least. If rows and queries are both multiplied by s, the scores v·q are those of the same rows for queries times
+//! s²: one model serves all scales.
 
 use serde::{Deserialize, Serialize};
 use zhat::host::{Matrix, flat_model};
@@ -20,13 +20,13 @@ use super::run::run;
 use super::vectors::Vectors;
 use super::{ReproduceError, Step, published, today};
 
-/// Hundredths: the first and last scale, and the steps of the first look.
+/// In hundredths: the first and the last scale, and the steps of the first pass.
 const SCALES: (usize, usize, usize) = (30, 120, 5);
 
-/// One scale.
+/// A scale and its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// What the vectors were multiplied with.
+    /// The scale that the vectors were multiplied with.
     pub scale: f32,
     /// The factor between our twelve cells and the paper's.
     pub factor: f64,
@@ -34,24 +34,24 @@ pub struct Tried {
     pub means: Vec<f64>,
 }
 
-/// What the scales came to.
+/// The results of all scales.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
-    /// When it was measured.
+    /// The date of the experiment.
     pub date: String,
-    /// What was typed.
+    /// The command line.
     pub command: String,
     /// The file of the vectors.
     pub source: String,
     /// N.
     pub rows: usize,
-    /// Queries, with one seed each.
+    /// The number of queries, with one seed each.
     pub queries: usize,
-    /// All that were tried, the smallest scale first.
+    /// The scales, the smallest first.
     pub tried: Vec<Tried>,
 }
 
-/// Tries the scales; the vectors are as they were read, with a scale of one.
+/// Tries the scales. The vectors must have a scale of one.
 ///
 /// # Errors
 /// [`ReproduceError`].
@@ -93,12 +93,12 @@ pub fn fit(
 }
 
 impl Fit {
-    /// The scale that fits best.
+    /// Returns the scale that fits best.
     pub fn best(&self) -> Option<&Tried> {
         self.tried.iter().min_by(|a, b| a.factor.total_cmp(&b.factor))
     }
 
-    /// The factor at every scale, and the cells.
+    /// Formats the factor at every scale, and the cells.
     pub fn grid(&self) -> Grid {
         let mut headings: Vec<String> = vec!["scale".into(), "factor".into()];
         headings.extend(published::mimps().map(|(k, l, _)| format!("k = {k}, l = {l}")));
@@ -123,7 +123,7 @@ impl Fit {
         Grid { headings, rows }
     }
 
-    /// Tenths, and the hundredths around the best.
+    /// Selects tenths, and the hundredths around the best.
     fn is_shown(&self, tried: &Tried) -> bool {
         let hundredths = (tried.scale * 100.0).round() as usize;
         let best = self.best().map_or(0, |best| (best.scale * 100.0).round() as usize);

@@ -1,10 +1,10 @@
-//! Growth: how the work for one and the same error grows with N.
+//! Growth: how the work for a fixed error grows with N.
 //!
-//! The first 10 000, 30 000, … vectors are layers of one kind and several sizes. They are asked queries from all over their
-//! own rows, and once more the same queries, rows of the smallest: as N grows the first become those of rarer words with
-//! shorter vectors, which are easier, and the second do not. Each gets the index that it would get without calibration
-//! queries; the cap is then searched for at which the mean of |Ẑ−Z|/Z is the error asked for. The exponent is the slope of
-//! log work over log N (least squares): 1 would be linear, 0 no growth at all.
+//! The first 10 000, 30 000, … vectors are layers of one kind and several sizes. Each is tested with queries from all
+//! over its own rows, and with queries that are the same for all sizes, rows of the smallest layer. As N grows the
+//! former become rarer words with shorter vectors, which are easier, and the latter do not change. Each layer gets the
+//! index that it would get without calibration queries; a search then finds the cap at which the mean of |Ẑ−Z|/Z is the
+//! fixed error. The exponent is the slope of log work over log N (least squares): 1 means linear growth, 0 none.
 
 use serde::{Deserialize, Serialize};
 use zhat::host::Matrix;
@@ -16,52 +16,52 @@ use super::result::percent;
 use super::vectors::Vectors;
 use super::{Grid, ReproduceError, Step, today};
 
-/// The share of N that the index is tuned for, and at which the error is reported as well.
+/// The share of N that the index is tuned for, and for which the error is reported as well.
 pub const WORK: f32 = 0.02;
-/// Halvings of the interval in which the cap is searched: to less than a hundredth of it.
+/// The number of halvings of the cap's interval: to less than a hundredth of it.
 const HALVINGS: usize = 12;
 
-/// One size.
+/// The results for one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Size {
     /// N.
     pub rows: usize,
-    /// Mean row-equivalents that the error takes for queries from all over its rows.
+    /// The mean work for the error, with queries from all over its rows.
     pub work: f64,
-    /// The same for queries that are the same for every size.
+    /// The mean work for the error, with queries that are the same for every size.
     pub work_for_same: f64,
-    /// The mean error with 2 % of the work, for queries from all over its rows.
+    /// The mean error with 2 % of the work, with queries from all over its rows.
     pub error: f64,
 }
 
-/// How work grows.
+/// The results for all sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
-    /// When it was measured.
+    /// The date of the experiment.
     pub date: String,
-    /// What was typed.
+    /// The command line.
     pub command: String,
     /// The file of the vectors.
     pub source: String,
-    /// What the vectors were multiplied with.
+    /// The scale that the vectors were multiplied with.
     pub scale: f32,
-    /// Queries of each size.
+    /// The number of queries for each size.
     pub queries: usize,
-    /// The mean error that the work is for.
+    /// The fixed mean error.
     pub error: f32,
     /// The sizes.
     pub sizes: Vec<Size>,
-    /// Work grows as N to this power.
+    /// The power of N with which work grows.
     pub exponent: f64,
-    /// The same for the same queries.
+    /// The power with the same queries for every size.
     pub exponent_for_same: f64,
 }
 
 /// Measures the work for a mean error of `error` at each of the sizes.
 ///
 /// # Errors
-/// [`ReproduceError`], if there are fewer than two sizes, a size is above the number of vectors, or below twice that of
-/// the queries.
+/// [`ReproduceError`] if there are fewer than two sizes, or if a size is above the number of vectors or below twice
+/// that of the queries.
 pub fn growth(
     vectors: &Vectors,
     sizes: &[usize],
@@ -75,7 +75,7 @@ pub fn growth(
         let text = format!("sizes {sizes:?}: two or more are needed, each from {} to {all}", 2 * queries);
         return Err(ReproduceError::Setting(text));
     }
-    // The same for every size: the layer grows, not the difficulty of the queries.
+    // The same for every size: the layer grows, the difficulty of the queries does not.
     let least = sizes.iter().copied().min().unwrap_or(all);
     let asked = vectors.rows.reordered(&evenly(queries, least));
     let mut found = Vec::new();
@@ -103,7 +103,7 @@ pub fn growth(
     })
 }
 
-/// Numbers from 0 to `end`, at equal steps.
+/// Returns numbers from 0 to `end` at equal steps.
 fn evenly(count: usize, end: usize) -> Vec<u32> {
     (0..count).map(|i| (i * end / count) as u32).collect()
 }
@@ -117,7 +117,7 @@ fn measured(layer: &Matrix, same: &Matrix, own: &Matrix, error: f32) -> Result<S
     Ok(Size { rows: layer.rows(), work, work_for_same, error: at_work })
 }
 
-/// The mean work for a mean error, and the mean error with [`WORK`].
+/// Finds the mean work for a mean error, and the mean error with [`WORK`].
 fn work_for(model: &Model<'_>, queries: &Matrix, error: f32) -> Result<(f64, f64), ReproduceError> {
     let truths: Vec<f32> = exact_predictions::<1>(model, queries)
         .map_err(ReproduceError::Model)?
@@ -137,7 +137,7 @@ fn work_for(model: &Model<'_>, queries: &Matrix, error: f32) -> Result<(f64, f64
     Ok((at(high)?.1, at((WORK * model.classes() as f32) as usize)?.0))
 }
 
-/// Mean error and mean work with a cap.
+/// Measures mean error and mean work with a cap.
 fn at_cap(model: &Model<'_>, queries: &Matrix, truths: &[f32], cap: usize) -> Result<(f64, f64), ReproduceError> {
     let settings = model.settings().copied().ok_or(ReproduceError::Model(zhat::Error::NoIndex))?;
     let budget = settings.budget.with_cap(cap as u32).with_epsilon(0.0);
@@ -148,7 +148,7 @@ fn at_cap(model: &Model<'_>, queries: &Matrix, truths: &[f32], cap: usize) -> Re
     Ok((error / found.len() as f64, work / found.len() as f64))
 }
 
-/// The slope of the line through points, by least squares.
+/// Computes the slope of the line through points, by least squares.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let mean = |axis: fn(&(f64, f64)) -> f64| points.iter().map(axis).sum::<f64>() / points.len() as f64;
     let (x, y) = (mean(|p| p.0), mean(|p| p.1));
@@ -157,7 +157,7 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 }
 
 impl Growth {
-    /// A line for each size, and the exponent.
+    /// Formats a line for each size, and the exponent.
     pub fn grid(&self) -> Grid {
         let share = |share: f64| percent(100.0 * share);
         let error = share(f64::from(self.error));
@@ -184,7 +184,7 @@ impl Growth {
         Grid { headings, rows }
     }
 
-    /// N and work with their names, for the plot.
+    /// Returns N and work with their names, for the plot.
     pub fn lines(&self) -> [(String, Vec<(f32, f32)>); 2] {
         let points =
             |work: fn(&Size) -> f64| self.sizes.iter().map(|size| (size.rows as f32, work(size) as f32)).collect();
@@ -194,7 +194,7 @@ impl Growth {
         ]
     }
 
-    /// What there is to say about it.
+    /// Writes the sentences about the result.
     pub fn prose(&self) -> Vec<String> {
         vec![format!(
             "Not in the paper. The work for one error grows as N^{:.2}, and as N^{:.2} if every layer is asked the same \

@@ -6,11 +6,12 @@
 //! v′ = (v, b, √(M² − ‖v‖² − b²))        q′ = (q, 1, 0)        ‖v′ − q′‖² = M² + ‖q′‖² − 2·u
 //! ```
 //!
-//! so that the nearest row has the highest score u = v·q + b. The tree is hierarchical k-means in that distance, the search
-//! that of FLANN (Muja and Lowe, 2009): down to the nearest leaf, then on from the nearest centre that was passed by, a centre's
-//! squared distance less 0.2 times its variance, until `checks` rows were scored (centres are not counted by FLANN; here they are
-//! counted as work). A centre c has the score c·q′ − ‖c‖²/2, which falls as its distance grows: centres are rows of an int8
-//! model with a bias, and cost what rows cost. FLANN also passes over clusters that a bound excludes; this does not.
+//! so that the nearest row has the highest score u = v·q + b. The tree is hierarchical k-means in that distance. The
+//! search is that of FLANN (Muja and Lowe, 2009): it goes down to the nearest leaf, then continues from the nearest
+//! centre that it passed by, where the order is the centre's squared distance less 0.2 times its variance, until
+//! `checks` rows were scored. (FLANN does not count centres; here they count as work.) A centre c has the score c·q′ −
+//! ‖c‖²/2, which falls as its distance grows: centres are rows of an int8 model with a bias, and cost what rows cost.
+//! FLANN also skips clusters that a bound excludes; this does not.
 
 use std::collections::BinaryHeap;
 
@@ -24,9 +25,9 @@ use zhat::{Candidate, Error, Log2, Query};
 use super::linear;
 use super::scratch::HostScratch;
 
-/// FLANN's own: children of a node, and rows of a leaf at most.
+/// FLANN's default: the children of a node, and the most rows of a leaf.
 const BRANCHING: usize = 32;
-/// FLANN's own `cb_index`: what a cluster's variance is worth.
+/// FLANN's default for `cb_index`: the weight of a cluster's variance.
 const VARIANCE: f32 = 0.2;
 
 /// The tree over the rows of a model.
@@ -36,11 +37,11 @@ pub struct KMeansTree {
     top: usize,
     /// The model's rows, leaf by leaf.
     rows: Vec<u32>,
-    /// What each centre's variance adds to its score.
+    /// The term that each centre's variance adds to its score.
     variance: Vec<i32>,
 }
 
-/// One thread's memory.
+/// The memory of one thread.
 pub struct Memory {
     query: HostScratch,
     branches: BinaryHeap<(i32, u32)>,
@@ -53,7 +54,7 @@ impl KMeansTree {
     /// Lifts the rows and clusters them.
     ///
     /// # Errors
-    /// [`BuildError`], if the centres can't make a model.
+    /// [`BuildError`] if no model can be built from the centres.
     pub fn new(model: &Model<'_>) -> Result<Self, BuildError> {
         let (mut weights, mut biases) = (Vec::new(), Vec::new());
         QuantisedLayer(model).block(0, model.classes(), &mut weights, &mut biases);
@@ -78,7 +79,7 @@ impl KMeansTree {
         Ok(Self { centres, spans, top, rows: order, variance })
     }
 
-    /// Memory for searches.
+    /// Allocates the memory of searches.
     pub fn memory(&self) -> Memory {
         Memory {
             query: HostScratch::new(&self.centres.model()),
@@ -89,10 +90,11 @@ impl KMeansTree {
         }
     }
 
-    /// The best `k` rows that are found with so many checks. `query` is that of the model, `values` what it was made from.
+    /// Finds the best `k` rows with this many checks. `query` is quantised for the model, `values` are its original
+    /// values.
     ///
     /// # Errors
-    /// [`Error`], if the centres' model refuses the query.
+    /// [`Error`] if the centres' model refuses the query.
     pub fn search<'h>(
         &self,
         model: &Model<'_>,
@@ -115,7 +117,7 @@ impl KMeansTree {
                     internal::scores_of(model.rows(), rows, query, &mut scores);
                     found.extend(scores.iter().copied().zip(rows.iter().copied()));
                 }
-                // Enough rows were scored, and there is a head.
+                // Ends once enough rows were scored for the checks and for the head.
                 let enough = found.len() >= checks && found.len() >= k;
                 next = branches.pop().filter(|_| !enough).map(|(_, node)| self.spans[node as usize]);
                 continue;
@@ -125,7 +127,7 @@ impl KMeansTree {
                 let (first, count) = (span.first_child + start, scores.len().min(span.children - start));
                 internal::scores(centres.rows(), first, &own.query, &mut scores[..count]);
                 for (child, &score) in (first..).zip(&scores[..count]) {
-                    // The nearest so far makes way for a nearer one, and waits with the others.
+                    // If a nearer one comes, the nearest so far waits with the others.
                     let waits = match nearest {
                         Some((best, _)) if best >= score => Some((score, child)),
                         before => {
@@ -156,7 +158,7 @@ impl KMeansTree {
     }
 }
 
-/// One more column, so that all rows have the same length.
+/// Adds a column, so that all rows have the same norm.
 fn lift(rows: &Matrix) -> Matrix {
     let squares: Vec<f32> = rows.iter().map(|row| linear::dot(row, row)).collect();
     let most = squares.iter().copied().fold(0.0, f32::max);

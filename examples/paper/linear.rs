@@ -1,4 +1,4 @@
-//! Products and columns of vectors.
+//! Dot products, matrix products and columns.
 
 use zhat::host::Matrix;
 

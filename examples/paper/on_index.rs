@@ -1,4 +1,4 @@
-//! Estimators on a real index: Z = 1, MIMPS with a head that the paper's retrieval or ours finds, and our own.
+//! Runs estimators on a real index: Z = 1, MIMPS with a head from the paper's retrieval or ours, and our own.
 
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -17,12 +17,12 @@ pub const MOST: usize = HEADS[2];
 /// The works of our rows, as shares of N.
 const SHARES: [f32; 4] = [0.01, 0.02, 0.04, 0.08];
 
-/// What finds a head.
+/// The retrieval of a head.
 #[derive(Clone, Copy)]
 pub enum Retrieval {
-    /// The paper's, with so many checks.
+    /// The paper's retrieval, with this many checks.
     KMeansTree { checks: usize },
-    /// Ours, within a cap.
+    /// Our index, within a cap.
     Ours { cap: u32 },
 }
 
@@ -36,12 +36,12 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// Whether the answer depends on a seed.
+    /// Returns true if the answer depends on a seed.
     pub fn is_random(self) -> bool {
         matches!(self, Self::Mimps { .. } | Self::MomentsAndSamples { .. })
     }
 
-    /// Its name, whether it is not the paper's, k and l.
+    /// Returns the name, true if the estimator is not the paper's, k and l.
     pub fn described(self) -> (&'static str, bool, Option<usize>, Option<usize>) {
         match self {
             Self::One => ("Z = 1", false, None, None),
@@ -53,7 +53,8 @@ impl Asked {
     }
 }
 
-/// All of them; the search of our index may take as many dot products as that of the paper's retrieval does in the mean.
+/// Lists all estimators. The search of our index may take as many dot products as the paper's retrieval does on
+/// average.
 pub fn all(model: &Model<'_>, checks: usize, work: u32) -> Vec<Asked> {
     let least = model.tree().map_or(1, Tree::least_cap);
     let cap = |share: f32, least: usize| ((share * model.classes() as f32) as usize).max(least) as u32;
@@ -61,7 +62,7 @@ pub fn all(model: &Model<'_>, checks: usize, work: u32) -> Vec<Asked> {
     for retrieval in [Retrieval::KMeansTree { checks }, Retrieval::Ours { cap: work.max(least as u32) }] {
         asked.extend(HEADS.into_iter().flat_map(|k| SAMPLES.map(|l| Asked::Mimps { k, l, retrieval })));
     }
-    // Shares that the tree does not allow are one and the same.
+    // Shares below what the tree needs become equal.
     let caps = |least: usize| {
         let mut caps = SHARES.map(|share| cap(share, least)).to_vec();
         caps.dedup();
@@ -90,7 +91,7 @@ impl<'a> Indices<'a> {
         self.model.settings().map_or(Budget::new(0), |settings| settings.budget)
     }
 
-    /// Calls `then` with a head for the query in the scratch memory, which was made from `values`.
+    /// Calls `then` with a head for the query in the scratch memory, which was quantised from `values`.
     fn with_head<T>(
         &mut self,
         (k, retrieval): (usize, Retrieval),
@@ -126,7 +127,7 @@ impl<'a> Indices<'a> {
         then(&self.model, &head, &mut self.scratch)
     }
 
-    /// ln Ẑ and what it took.
+    /// Runs an estimator; returns ln Ẑ and the work.
     pub fn ask(&mut self, asked: Asked, values: &[f32], seed: u64) -> Result<(f32, u32), zhat::Error> {
         let rng = &mut Pcg64Mcg::seed_from_u64(seed);
         let budget = self.stored();
@@ -147,7 +148,7 @@ impl<'a> Indices<'a> {
         Ok((estimate.log_z(), estimate.work.row_equivalents()))
     }
 
-    /// Which of the best classes, in order, are in the head; nothing where there is none.
+    /// Returns the share of the best classes that are in the head; `None` if the estimator has no head.
     pub fn recall(&mut self, asked: Asked, values: &[f32], best: &[Candidate]) -> Result<Option<f64>, zhat::Error> {
         let Asked::Mimps { k, retrieval, .. } = asked else { return Ok(None) };
         let best = &best[..k.min(best.len())];

@@ -1,4 +1,4 @@
-//! What Tables 1, 2 and 3 share: the vectors as models with an index, and the work of our own rows.
+//! The common parts of Tables 1, 2 and 3: the vectors as models with an index, and the works of our estimators.
 
 use zhat::host::evaluate::{FloatLayer, exact};
 use zhat::model::{Model, ModelBuf};
@@ -8,9 +8,9 @@ use super::run::Condition;
 use super::vectors::Vectors;
 use super::{ReproduceError, Step, ours, today};
 
-/// Queries that the spread of the scores and the effect of int8 are measured on.
+/// The number of queries on which the spread of the scores and the effect of int8 are measured.
 const SAMPLE: usize = 500;
-/// The works of our rows, as shares of N: what the oracle's k + l are with 100 and 1000 of each, and more.
+/// The works of our estimators, as shares of N: those of the oracle's k + l with 100 and 1000 of each, and more.
 const LEAST: f32 = 0.002;
 const USUAL: f32 = 0.02;
 const MORE: [f32; 3] = [0.01, USUAL, 0.04];
@@ -20,11 +20,11 @@ const MORE: [f32; 3] = [0.01, USUAL, 0.04];
 pub struct Oracles<'a> {
     /// The vectors.
     pub vectors: &'a Vectors,
-    /// The file they came from, as it is named in the result.
+    /// The file of the vectors, as the result names it.
     pub source: &'a str,
-    /// The command line, as it is named in the result.
+    /// The command line, as the result states it.
     pub command: &'a str,
-    /// Seeds of everything that is drawn.
+    /// The number of seeds.
     pub seeds: u32,
     indices: &'a Indices,
 }
@@ -37,7 +37,7 @@ pub struct Indices {
 }
 
 impl Indices {
-    /// Builds both.
+    /// Builds both models.
     ///
     /// # Errors
     /// [`ReproduceError::Build`].
@@ -51,10 +51,10 @@ impl Indices {
 }
 
 impl<'a> Oracles<'a> {
-    /// What a table is made from.
+    /// Collects the data and settings of a table.
     ///
     /// # Errors
-    /// [`ReproduceError::Setting`] without a seed.
+    /// [`ReproduceError::Setting`] if `seeds` is zero.
     pub fn new(
         vectors: &'a Vectors,
         indices: &'a Indices,
@@ -68,7 +68,7 @@ impl<'a> Oracles<'a> {
         Ok(Self { vectors, source, command, seeds, indices })
     }
 
-    /// The model whose rows are asked.
+    /// Returns the model whose rows the oracle scores.
     pub fn file(&self) -> &ModelBuf {
         &self.indices.wide
     }
@@ -77,13 +77,13 @@ impl<'a> Oracles<'a> {
         self.indices.wide.model()
     }
 
-    /// Our rows, with the work of the oracle's, or with more works between and above.
+    /// Computes the rows of our estimators, with the work of the oracle's, and optionally with further works.
     pub fn ours(&self, conditions: &[&Condition], more: bool) -> Result<Vec<Row>, ReproduceError> {
         let wide: &[f32] = if more { &MORE } else { &[USUAL] };
         ours::rows(&[(&self.indices.narrow, &[LEAST]), (&self.indices.wide, wide)], conditions, self.seeds)
     }
 
-    /// The table, with what the data is like measured on a part of the queries.
+    /// Makes the table, and measures the properties of the data on a part of the queries.
     pub fn table(&self, condition: &Condition, conditions: Vec<String>, rows: Vec<Row>) -> OracleTable {
         let asked = condition.of_seed(0);
         let queries = &asked.queries;

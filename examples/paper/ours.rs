@@ -1,4 +1,4 @@
-//! Our estimators in the tables: no oracle, and their work is all of it, search included.
+//! Our estimators in the tables: without an oracle, and with the search included in the work.
 
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -13,17 +13,17 @@ use super::scratch::HostScratch;
 use super::tally::{Series, relative_error};
 use super::{ReproduceError, Row};
 
-/// The default, or the default with a quarter of its cap spent on samples.
+/// The default estimator, or the default with a quarter of its cap spent on samples.
 #[derive(Clone, Copy)]
 enum Kind {
     Moments,
     AndSamples,
 }
 
-/// Two rows for each index and share of N, one of each kind; a share is no less than the tree allows.
+/// Computes two rows for each index and share of N, one of each kind. A share is raised to what the tree needs.
 ///
 /// # Errors
-/// [`ReproduceError::Query`], if a model refuses one.
+/// [`ReproduceError::Query`] if a model refuses a query.
 pub fn rows(
     indices: &[(&ModelBuf, &[f32])],
     conditions: &[&Condition],
@@ -33,7 +33,7 @@ pub fn rows(
     for (kind, name) in [(Kind::Moments, "Moments"), (Kind::AndSamples, "Moments + samples")] {
         for &(file, shares) in indices {
             let model = file.model();
-            // A quarter of the cap is spent on samples, so that the rest has to be enough for a class.
+            // A quarter of the cap is spent on samples, so the rest has to be enough to score a class.
             let least = model.tree().map_or(1, Tree::least_cap) * if matches!(kind, Kind::Moments) { 1 } else { 2 };
             for &share in shares {
                 let cap = ((share * model.classes() as f32) as usize).max(least) as u32;
@@ -55,7 +55,7 @@ fn series(
     seeds: u32,
 ) -> Result<Series, ReproduceError> {
     let mut series = Series::default();
-    // What draws nothing answers the same queries the same way.
+    // An estimator without samples gives the same answers for every seed.
     let seeds = if matches!(kind, Kind::Moments) && condition.is_one() { 1 } else { seeds };
     for seed in 0..seeds {
         let Asked { queries, truths, bests } = condition.of_seed(seed);
@@ -83,7 +83,7 @@ fn series(
     Ok(series)
 }
 
-/// ln Ẑ, dot products and the best score found, at the file's settings but for the cap.
+/// Returns ln Ẑ, the work and the best score found, with the file's settings apart from the cap.
 fn ask(
     kind: Kind,
     model: &Model<'_>,

@@ -1,14 +1,15 @@
-//! MIMPS with a power law for the tail, which the paper suggests: the scores of the head say how those behind it fall.
+//! MIMPS with a power law for the tail, as the paper suggests: it extrapolates the scores of the head.
 //!
 //! ```text
 //! Ẑ = Σ_{r ≤ k} exp(u_(r)) + Σ_{r = k+1}^{N} exp(c)·r^(−α)        u_(r) ≈ c − α·ln r, by least squares over r = k/10 … k
 //! ```
 //!
-//! with u_(r) the r-th best score. No sample and no row more than the head; the sum over the ranks is an integral.
+//! with u_(r) the r-th best score. It takes no sample and no row beyond the head; the sum over the ranks is an
+//! integral.
 
 use super::tally::mean;
 
-/// ln Ẑ from the best scores of a head, in order, of `classes` rows in all.
+/// Estimates ln Z from the best scores of a head, in order, given the number of classes.
 pub fn log_z(head: &[f32], classes: usize) -> f32 {
     let k = head.len();
     let (Some(&best), first) = (head.first(), (k / 10).max(1)) else {
@@ -22,7 +23,7 @@ pub fn log_z(head: &[f32], classes: usize) -> f32 {
     let variance: f64 = points.iter().map(|p| (p.0 - x) * (p.0 - x)).sum();
     let slope = if variance > 0.0 { covariance / variance } else { 0.0 };
     let near: f64 = head.iter().map(|score| f64::from(score - best).exp()).sum();
-    // From the middle between the last rank of the head and the next, to that behind the last of all.
+    // From the middle between the last rank of the head and the next, to half a rank after the last class.
     let integral = |rank: f64| {
         let power = slope + 1.0;
         if power.abs() < 1e-9 { rank.ln() } else { rank.powf(power) / power }

@@ -1,16 +1,16 @@
-//! The paper's own figures: every cell of its four tables, as they are printed there.
+//! The paper's own figures: every cell of its four tables, as printed there.
 
 /// μ and σ of a cell, in per cent: the mean of 100·|Ẑ−Z|/Z and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Published {
     /// μ.
     pub mean: f64,
-    /// σ; none where the paper says that it is below 0.1.
+    /// σ; `None` if the paper only says that it is below 0.1.
     pub error: Option<f64>,
 }
 
 impl Published {
-    /// As it is printed.
+    /// Formats the cell as the paper does.
     pub fn text(self) -> String {
         match self.error {
             Some(error) => format!("{:.1} ± {error:.1}", self.mean),
@@ -22,7 +22,7 @@ impl Published {
 /// A row of a table: estimator, k, and μ and σ of every column.
 type Line<const N: usize> = (&'static str, usize, [(f64, f64); N]);
 
-/// The l of the columns of Table 1.
+/// The values of l in the columns of Table 1.
 const SAMPLES: [usize; 3] = [1000, 100, 10];
 const TABLE1: [Line<3>; 9] = [
     ("Uniform", 0, [(101.8, 3.1), (117.3, 10.4), (97.3, 10.5)]),
@@ -55,7 +55,7 @@ fn cell<const N: usize>(table: &[Line<N>], name: &str, k: Option<usize>, column:
     line.2.get(column).map(|&(mean, error)| Published { mean, error: Some(error) })
 }
 
-/// A cell of Table 1, or of the text beside it.
+/// Returns a cell of Table 1, or of the text beside it.
 pub fn table1(estimator: &str, k: Option<usize>, l: Option<usize>) -> Option<Published> {
     if let Some(&(_, mean)) = FEATURES.iter().find(|line| line.0 == estimator) {
         return Some(Published { mean, error: None });
@@ -63,27 +63,27 @@ pub fn table1(estimator: &str, k: Option<usize>, l: Option<usize>) -> Option<Pub
     cell(&TABLE1, estimator, k, SAMPLES.iter().position(|&samples| Some(samples) == l)?)
 }
 
-/// The twelve cells of MIMPS in Table 1: k, l and μ.
+/// Returns the twelve cells of MIMPS in Table 1: k, l and μ.
 pub fn mimps() -> impl Iterator<Item = (usize, usize, f64)> {
     let lines = TABLE1.iter().filter(|line| line.0 == "MIMPS");
     lines.flat_map(|line| SAMPLES.iter().zip(line.2).map(|(&l, (mean, _))| (line.1, l, mean)))
 }
 
-/// A cell of Table 2 by its column.
+/// Returns a cell of Table 2 by its column.
 pub fn table2(estimator: &str, k: Option<usize>, column: usize) -> Option<Published> {
-    // Of the paper's two it has one.
+    // The paper's Table 2 has one of the two sizes.
     let name = if estimator == "FMBE, D = 50000" { "FMBE" } else { estimator };
     cell(&TABLE2, name, k, column)
 }
 
-/// A cell of Table 3 by its column, whatever becomes of the rows that are missed.
+/// Returns a cell of Table 3 by its column, for either treatment of missed rows.
 pub fn table3(estimator: &str, k: Option<usize>, column: usize) -> Option<Published> {
     let name = estimator.split_once(',').map_or(estimator, |(name, _)| name);
     cell(&TABLE3, name, k, column)
 }
 
-/// A line of Table 4: the sums of |Ẑ−Z| of MIMPS, and of Z = 1, over the contexts, how many of those MIMPS is nearer for, in per
-/// cent, and how much faster it is.
+/// A line of Table 4: the sum of |Ẑ−Z| of MIMPS over the contexts, the share of contexts in per cent for which it is
+/// nearer to Z than 1 is, and its speed-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishedLine {
     /// Σ|Ẑ−Z| of MIMPS.
@@ -106,7 +106,7 @@ const TABLE4: [(usize, usize, PublishedLine); 6] = [
     (100, 100, PublishedLine { sum: 198.5, better: 70.5, speed_up: 10.0 }),
 ];
 
-/// A line of Table 4.
+/// Returns a line of Table 4.
 pub fn table4(k: Option<usize>, l: Option<usize>) -> Option<PublishedLine> {
     TABLE4.iter().find(|line| Some(line.0) == k && Some(line.1) == l).map(|line| line.2)
 }

@@ -1,11 +1,11 @@
-//! What an experiment found, as it is stored, and how it is shown beside the paper.
+//! The stored results of experiments, and their formats beside the paper's figures.
 
 use serde::{Deserialize, Serialize};
 
 use super::published::Published;
 use super::tally::{Cell, Series, mean, some_mean};
 
-/// The vectors of an experiment and what they are like.
+/// The vectors of an experiment and their properties.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Data {
     /// The file's name.
@@ -14,11 +14,11 @@ pub struct Data {
     pub rows: usize,
     /// d.
     pub dim: usize,
-    /// What the vectors were multiplied with.
+    /// The scale that the vectors were multiplied with.
     pub scale: f32,
-    /// How many queries.
+    /// The number of queries.
     pub queries: usize,
-    /// How many seeds.
+    /// The number of seeds.
     pub seeds: u32,
     /// The mean over the queries of the standard deviation of their scores, in nats.
     pub spread: f64,
@@ -33,26 +33,26 @@ pub struct Data {
 pub struct Row {
     /// Its name.
     pub estimator: String,
-    /// Whether it is not the paper's.
+    /// True if the estimator is not the paper's.
     pub ours: bool,
-    /// Rows of the head.
+    /// The number of rows in the head.
     pub k: Option<usize>,
-    /// Samples.
+    /// The number of samples.
     pub l: Option<usize>,
-    /// Mean dot products, as a share of N.
+    /// The mean work, as a share of N.
     pub work: f64,
-    /// The queries that it was asked.
+    /// The number of queries.
     pub queries: usize,
-    /// How often it found the best class, where it looks for that itself.
+    /// The recall of the best class, if the estimator searches for it itself.
     pub recall: Option<f64>,
-    /// Mean steps of its solver, where it has one.
+    /// The mean number of steps of its solver, if it has one.
     pub steps: Option<f64>,
     /// A figure for each condition.
     pub cells: Vec<Cell>,
 }
 
 impl Row {
-    /// From what an estimator said under each condition, on a model of so many classes.
+    /// Summarises an estimator's answers under each condition, on a model of this many classes.
     pub fn new(
         estimator: &str,
         ours: bool,
@@ -79,45 +79,45 @@ impl Row {
     }
 }
 
-/// Tables 1, 2 and 3 at one scale of the vectors.
+/// Table 1, 2 or 3 at one scale of the vectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OracleTable {
-    /// When it was made, year-month-day.
+    /// The date of the experiment, year-month-day.
     pub date: String,
-    /// What was typed.
+    /// The command line.
     pub command: String,
     /// The vectors.
     pub data: Data,
-    /// What the columns stand for.
+    /// The names of the columns.
     pub conditions: Vec<String>,
     /// A row for each estimator.
     pub rows: Vec<Row>,
 }
 
-/// The cell of the paper that a row has under a condition.
+/// Returns the paper's cell for a row under a condition.
 pub type PaperCell = fn(&Row, usize) -> Option<Published>;
 
 impl OracleTable {
-    /// The row of an estimator.
+    /// Returns the row of an estimator.
     pub fn row(&self, estimator: &str, k: Option<usize>, l: Option<usize>) -> Option<&Row> {
         self.rows.iter().find(|row| row.estimator == estimator && row.k == k && row.l == l)
     }
 
-    /// "7 %": the mean of an estimator under a condition.
+    /// Formats the mean of an estimator under a condition: "7 %".
     pub fn mean(&self, estimator: &str, k: usize, l: usize, condition: usize) -> String {
         let size = |n: usize| (n > 0).then_some(n);
         let cell = self.row(estimator, size(k), size(l)).and_then(|row| row.cells.get(condition));
         cell.map_or("–".into(), |cell| percent(cell.mean))
     }
 
-    /// "7 %, 8 %, 9 %": the means of an estimator under all conditions.
+    /// Formats the means of an estimator under all conditions: "7 %, 8 %, 9 %".
     pub fn means(&self, estimator: &str, k: usize, l: usize) -> String {
         let all: Vec<String> = (0..self.conditions.len()).map(|at| self.mean(estimator, k, l, at)).collect();
         all.join(", ")
     }
 }
 
-/// One table from the same table at several scales: for every condition a column for each scale and one of the paper.
+/// Joins the same table at several scales: for every condition a column for each scale and one of the paper.
 pub fn side_by_side(tables: &[OracleTable], paper: PaperCell) -> Grid {
     let Some(first) = tables.first() else { return Grid::default() };
     let mut headings: Vec<String> = ["estimator", "k", "l", "work"].map(String::from).into();
@@ -148,14 +148,14 @@ pub fn side_by_side(tables: &[OracleTable], paper: PaperCell) -> Grid {
 /// A table as text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
-    /// Above the columns.
+    /// The headings of the columns.
     pub headings: Vec<String>,
     /// The lines.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Grid {
-    /// Returns the rows in columns: names to the left, numbers to the right.
+    /// Formats the rows in columns: names to the left, numbers to the right.
     pub fn text(&self) -> String {
         let lines = || [&self.headings].into_iter().chain(&self.rows);
         let width = |column: usize| lines().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
@@ -173,7 +173,7 @@ impl Grid {
         text
     }
 
-    /// As Markdown.
+    /// Formats the table as Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let rule = format!("|{}\n", "---|".repeat(self.headings.len()));
@@ -181,7 +181,7 @@ impl Grid {
     }
 }
 
-/// Three digits that count.
+/// Formats a number with three significant digits.
 pub fn number(value: f64) -> String {
     match value.abs() {
         v if v >= 1e5 => format!("{value:.1e}"),
@@ -193,7 +193,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A figure in per cent.
+/// Formats a figure in per cent.
 pub fn percent(value: f64) -> String {
     format!("{} %", number(value))
 }

@@ -1,8 +1,8 @@
-//! Runs estimators over queries: every row is scored once for a query, and all estimators start from that.
+//! Runs estimators over queries: scores every row once for a query, and starts all estimators from that.
 //!
-//! The oracle's head is the true top k of the quantised model, the truth its exact Z, and the estimators are the
-//! library's. A query costs N rows and one selection, then what the estimators cost; queries run in parallel, and their
-//! draws depend on seed, query and estimator only, so that the figures do not depend on the number of cores.
+//! The oracle's head is the true top k of the quantised model, the truth is its exact Z, and the estimators are the
+//! library's. A query costs N rows and one selection, then the cost of the estimators. Queries run in parallel, and
+//! their draws depend only on seed, query and estimator, so the figures do not depend on the number of cores.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -21,27 +21,27 @@ use super::{ReproduceError, Step};
 pub struct Asked {
     /// The queries.
     pub queries: Matrix,
-    /// ln Z of each.
+    /// ln Z of each query.
     pub truths: Vec<f32>,
-    /// The best score of each.
+    /// The best score of each query.
     pub bests: Vec<Log2>,
 }
 
-/// The queries of a condition: the same for all seeds, or others for each.
+/// The queries of a condition: the same for all seeds, or different ones for each.
 pub struct Condition(Vec<Asked>);
 
 impl Condition {
-    /// The queries of a seed.
+    /// Returns the queries of a seed.
     pub fn of_seed(&self, seed: u32) -> &Asked {
         &self.0[seed as usize % self.0.len()]
     }
 
-    /// Whether all seeds have the same queries.
+    /// Returns true if all seeds have the same queries.
     pub fn is_one(&self) -> bool {
         self.0.len() == 1
     }
 
-    /// The mean probability of the best class.
+    /// Returns the mean probability of the best class.
     pub fn top_p(&self) -> f64 {
         let Asked { truths, bests, .. } = self.of_seed(0);
         let p = |(best, truth): (&Log2, &f32)| f64::from(best.to_nats() - truth).exp();
@@ -49,10 +49,11 @@ impl Condition {
     }
 }
 
-/// Asks every question about the queries of every seed, which are one set or one for each seed; a series for each question.
+/// Runs every question on the queries of every seed, which are one set or one for each seed. Returns a series for each
+/// question.
 ///
 /// # Errors
-/// [`ReproduceError::Query`], if the model refuses one.
+/// [`ReproduceError::Query`] if the model refuses a query.
 pub fn run(
     model: &Model<'_>,
     sets: Vec<Matrix>,
@@ -124,7 +125,7 @@ fn run_set(
     Ok((Asked { queries, truths, bests }, all))
 }
 
-/// A seed for each draw: apart by more than a generator's own mixing needs.
+/// Returns a seed for each draw. They differ by more than the generator's own mixing needs.
 fn stream(seed: u32, query: usize, place: usize) -> u64 {
     (u64::from(seed) << 56) ^ ((place as u64) << 40) ^ query as u64
 }

@@ -1,4 +1,4 @@
-//! Memory for one thread's queries to a model of any size.
+//! The memory of one thread's queries to a model of any size.
 
 use zhat::model::{Budget, Model};
 use zhat::{Classifier, Error, Prediction, QueryBuffer};
@@ -13,7 +13,7 @@ pub struct HostScratch {
 }
 
 impl HostScratch {
-    /// Makes room for any budget. Estimators without a tree need a bit for each class alone.
+    /// Allocates memory for any budget. Estimators without a tree need only a bit for each class.
     pub fn new(model: &Model<'_>) -> Self {
         let words = model.scratch_words_for(&Budget::new(u32::MAX)).max(zhat::seen_words(model.classes()));
         Self { query: Box::new(QueryBuffer::empty()), memory: vec![0; words] }

@@ -1,10 +1,11 @@
-//! The experiments on word vectors, one after the other: vectors are read once, and indices are built once for each scale.
+//! Runs the experiments on word vectors one after the other: vectors are read once, and indices are built once for each
+//! scale.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use zhat::host::io::NamedMatrix;
-use zhat::host::plots;
+use zhat::host::input::NamedMatrix;
+use zhat::host::report::plots;
 
 use super::command::{Outcome, Progress, name};
 use super::error::ReproduceError;
@@ -19,10 +20,10 @@ use super::table3::{paper as paper3, table3};
 use super::vectors::Vectors;
 use super::{FmbeArgs, PROGRAM, Step, VectorArgs};
 
-/// Queries that scales are compared on.
+/// The number of queries with which scales are compared.
 const FIT_QUERIES: usize = 2000;
 
-/// What all experiments on vectors have in common.
+/// The common settings of all experiments on vectors.
 pub struct Session<'a> {
     pub from: &'a VectorArgs,
     pub named: NamedMatrix,
@@ -32,7 +33,7 @@ pub struct Session<'a> {
     pub progress: &'a Progress,
 }
 
-/// Tables 1 to 3.
+/// Table 1, 2 or 3.
 #[derive(Clone, Copy)]
 pub enum Which<'a> {
     One { fmbe: &'a FmbeArgs, variants: u32 },
@@ -49,7 +50,7 @@ impl Which<'_> {
         }
     }
 
-    /// The file of its result.
+    /// Returns the name of the file of its result.
     pub fn file(self, scale: f32) -> String {
         format!("{}-{scale}", self.name())
     }
@@ -62,7 +63,7 @@ impl Which<'_> {
         }
     }
 
-    /// Table 2 has the largest.
+    /// Returns the numbers of features. Table 2 has the largest only.
     fn features(self) -> Vec<u32> {
         match self {
             Self::One { fmbe, .. } => fmbe.features.clone(),
@@ -101,7 +102,7 @@ impl Which<'_> {
 }
 
 impl Session<'_> {
-    /// What to type for the same again. Without folders: those are the user's own.
+    /// Returns the command line that repeats an experiment, without folders, which are the user's own.
     fn command(&self, what: &str, scale: Option<f32>) -> String {
         let scale = scale.map_or(String::new(), |scale| format!(" --scale {scale}"));
         format!("{PROGRAM} {what} --vectors {} --rows {}{scale}", name(&self.from.vectors), self.from.rows)
@@ -111,7 +112,7 @@ impl Session<'_> {
         name(&self.from.vectors)
     }
 
-    /// At which scale the vectors are most like the paper's.
+    /// Finds the scale at which the vectors are most like the paper's.
     pub fn fit(&self) -> Outcome<Fit> {
         let queries = self.queries.min(FIT_QUERIES);
         let command = format!("{} --queries {queries}", self.command("fit", None));
@@ -124,7 +125,7 @@ impl Session<'_> {
         Ok(found)
     }
 
-    /// Tables at a scale.
+    /// Makes tables at a scale.
     pub fn tables(&self, scale: f32, tables: &[Which<'_>]) -> Outcome {
         let vectors = Vectors::new(self.named.clone(), scale, self.queries)?;
         let indices: OnceCell<Indices> = OnceCell::new();
@@ -137,7 +138,7 @@ impl Session<'_> {
                 continue;
             }
             if indices.get().is_none() {
-                // Only one thread is here: it is still empty.
+                // Only this thread is here, so the cell is still empty.
                 let _ = indices.set(Indices::new(&vectors, &|step| self.tick(step))?);
             }
             let Some(indices) = indices.get() else { continue };
@@ -150,7 +151,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Figure 1, stored and at another place as well.
+    /// Makes Figure 1, and stores it also at `plot` if there is one.
     pub fn figure(&self, scale: f32, plot: Option<&PathBuf>) -> Outcome {
         let vectors = Vectors::new(self.named.clone(), scale, 1)?;
         self.progress.stage("sorting classes");

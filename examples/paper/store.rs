@@ -1,11 +1,11 @@
-//! Results in a folder: made once, and taken from there if they are what would be made.
+//! Stores results in a folder, and takes them from there if the same command would make them again.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use zhat::host::io::{expect_writable, write_atomically};
+use zhat::host::input::{expect_writable, write_atomically};
 
 use super::command::{Failure, File, Outcome, Progress, expect_apart};
 use super::result::Grid;
@@ -15,18 +15,18 @@ pub struct Store {
     /// A folder to store the result in, for `document`
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Whether what is stored is not made again.
+    /// True to keep stored results.
     #[arg(skip)]
     pub resume: bool,
 }
 
 impl Store {
-    /// Before minutes of work, not after them.
+    /// Checks, before minutes of work, that the result can be written.
     pub fn expect(&self, what: &str, inputs: &[File<'_>]) -> Outcome {
         let Some(folder) = &self.out else { return Ok(()) };
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::Failed(format!("{}: cannot be made a directory: {error}", folder.display())))?;
-        // The second of them for figure1 only, but nobody's vectors are in a picture.
+        // Only figure1 writes the second one, but no input is an .svg file.
         let outputs = ["json", "svg"].map(|extension| self.path(folder, what, extension));
         expect_apart(outputs.iter().map(|path| ("--out", path.as_path())), inputs.iter().copied())?;
         Ok(expect_writable(&outputs[0])?)
@@ -41,7 +41,7 @@ impl Store {
         progress.print(&grid.text())
     }
 
-    /// What is stored, if the same command made it and it is not to be made again.
+    /// Returns the stored result if results are kept and the same command made it.
     pub fn stored<T: DeserializeOwned>(&self, what: &str, command: &str) -> Option<T> {
         if !self.resume {
             return None;
@@ -51,12 +51,12 @@ impl Store {
         (value["command"] == command).then(|| serde_json::from_value(value).ok()).flatten()
     }
 
-    /// A file of a result: a scale in its name has a dot, which is none of an extension.
+    /// Returns the path of a file of a result. A scale in its name has a dot that starts no extension.
     fn path(&self, folder: &Path, what: &str, extension: &str) -> PathBuf {
         folder.join(format!("{what}.{extension}"))
     }
 
-    /// Where a picture is stored.
+    /// Returns the path of a stored picture.
     pub fn picture(&self, what: &str) -> Option<PathBuf> {
         self.out.as_ref().map(|folder| self.path(folder, what, "svg"))
     }

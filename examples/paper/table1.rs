@@ -1,4 +1,4 @@
-//! Table 1: how far the estimators are off over k and l, given the true S_k.
+//! Table 1: the error of the estimators over k and l, given the true S_k.
 
 use zhat::model::FmbeKind;
 
@@ -12,8 +12,8 @@ use super::{ReproduceError, Step, features, published, tensor_sketch};
 const HEADS: [usize; 4] = [1000, 100, 10, 1];
 const SAMPLES: [usize; 3] = [1000, 100, 10];
 
-/// Runs it. `features` are the sizes of the paper's FMBE, of which TensorSketch has the last; `variants` is that of the other two
-/// kinds (none with zero), and `asked` the number of queries that all of these are asked.
+/// Runs the experiment. `features` are the sizes of the paper's FMBE, of which TensorSketch gets the last; `variants`
+/// is the size of the other two kinds (zero leaves them out), and `asked` is the number of queries for all of these.
 ///
 /// # Errors
 /// [`ReproduceError`].
@@ -49,12 +49,12 @@ pub fn table1(
     Ok(oracles.table(&condition, vec![String::new()], rows))
 }
 
-/// The paper's cell.
+/// Returns the paper's cell.
 pub fn paper(row: &Row, _: usize) -> Option<published::Published> {
     published::table1(&row.estimator, row.k, row.l)
 }
 
-/// What there is to say about it at one scale.
+/// Writes the sentences about the result at one scale.
 pub fn prose(table: &OracleTable) -> Vec<String> {
     let mean = |name: &str, k: usize, l: usize| table.mean(name, k, l, 0);
     let steps =
@@ -95,11 +95,11 @@ pub fn prose(table: &OracleTable) -> Vec<String> {
     lines
 }
 
-/// Our rows with the work of the oracle's.
+/// The names of our rows with the work of the oracle's.
 const LEAST: &str = "Moments, 0.2 % of N";
 const USUAL: &str = "Moments, 2 % of N";
 
-/// Moments against the oracle at no more than its work, which leaves out what finding the head would take.
+/// Compares Moments with the oracle at no more than its work, which does not include the search for the head.
 fn ahead(table: &OracleTable) -> Option<String> {
     let compare = |n: usize, name: &str| {
         let oracle = table.row("MIMPS", Some(n), Some(n))?;
@@ -122,7 +122,7 @@ fn ahead(table: &OracleTable) -> Option<String> {
     ))
 }
 
-/// "3 % with a work of 1 %".
+/// Formats error and work: "3 % with a work of 1 %".
 fn described(row: &Row) -> Option<String> {
     Some(format!("{} with a work of {}", percent(row.cells.first()?.mean), percent(100.0 * row.work)))
 }

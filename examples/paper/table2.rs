@@ -1,6 +1,6 @@
 //! Table 2: queries that move away from the rows, by noise of 0, 10, 20 and 30 % of their norm.
 //!
-//! Noise is drawn anew for each seed and is the same for all estimators; Z is that of the query with its noise.
+//! Noise is drawn for each seed and is the same for all estimators; Z is that of the query with its noise.
 
 use zhat::model::FmbeKind;
 
@@ -11,9 +11,9 @@ use super::run::{Condition, run};
 use super::tally::Series;
 use super::{ReproduceError, Step, features, published};
 
-/// Noise in per cent of the query's norm.
+/// The noise in per cent of the query's norm.
 const NOISE: [u32; 4] = [0, 10, 20, 30];
-/// The paper's settings. Its caption says k = 1 for MINCE, its figure without noise is that of k = 10 in Table 1.
+/// The paper's settings. Its caption says k = 1 for MINCE, but its figure without noise is that of k = 10 in Table 1.
 const ESTIMATORS: [Estimator; 4] = [
     Estimator::Uniform { l: 1000 },
     Estimator::Mimps { k: 1000, l: 1000 },
@@ -21,7 +21,7 @@ const ESTIMATORS: [Estimator; 4] = [
     Estimator::Mince { k: 10, l: 1000 },
 ];
 
-/// Runs it, with FMBE of `features` (none with zero) asked `asked` queries.
+/// Runs the experiment, with FMBE of `features` (zero leaves it out) on `asked` queries.
 ///
 /// # Errors
 /// [`ReproduceError`].
@@ -56,14 +56,14 @@ pub fn table2(
     Ok(oracles.table(conditions[0], NOISE.map(|noise| format!("{noise} %")).into(), rows))
 }
 
-/// The paper's cell.
+/// Returns the paper's cell.
 pub fn paper(row: &Row, condition: usize) -> Option<published::Published> {
-    // One line of the paper stands beside both of ours.
+    // One line of the paper is shown beside both of ours.
     let k = if row.estimator == "MINCE" { Some(1) } else { row.k };
     published::table2(&row.estimator, k, condition)
 }
 
-/// What there is to say about it at one scale.
+/// Writes the sentences about the result at one scale.
 pub fn prose(table: &OracleTable) -> Vec<String> {
     vec![format!(
         "From 0 to 30 % of noise MIMPS with k = l = 1000 goes {}, MINCE with k = 1 and l = 1000 {}, Moments with 2 % of N {}.",

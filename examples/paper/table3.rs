@@ -1,7 +1,7 @@
 //! Table 3: a retrieval that misses the best row, the second best, or both; the next best take their places.
 //!
-//! What is missed may be gone for good, as in the paper, whose σ is too small for rows that a sample meets now and then; or it is
-//! one of the other rows, as with any real index, and has its chance in the sample.
+//! Missed rows may be excluded from samples too, as in the paper, whose σ is too small for rows that a sample meets now
+//! and then; or they may be sampled like the others, as with any real index.
 
 use zhat::estimators::RetrievalError;
 
@@ -15,7 +15,7 @@ use super::{ReproduceError, Step, published};
 /// The paper's settings.
 const ESTIMATORS: [Estimator; 2] = [Estimator::Mimps { k: 1000, l: 1000 }, Estimator::Mince { k: 1, l: 1000 }];
 
-/// Runs it.
+/// Runs the experiment.
 ///
 /// # Errors
 /// [`ReproduceError`].
@@ -36,12 +36,12 @@ pub fn table3(oracles: &Oracles<'_>, tick: &(dyn Fn(Step<'_>) + Sync)) -> Result
     Ok(oracles.table(&condition, conditions, rows))
 }
 
-/// The paper's cell.
+/// Returns the paper's cell.
 pub fn paper(row: &Row, condition: usize) -> Option<published::Published> {
     published::table3(&row.estimator, row.k, condition)
 }
 
-/// What there is to say about it at one scale.
+/// Writes the sentences about the result at one scale.
 pub fn prose(table: &OracleTable) -> Vec<String> {
     vec![
         format!(

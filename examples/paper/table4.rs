@@ -1,8 +1,9 @@
-//! Table 4: a language model that was trained to have Z = 1, and what it gains from an estimate.
+//! Table 4: a language model that was trained to have Z = 1, and the gain from an estimate.
 //!
-//! Over the contexts of a test text, Σ|Ẑ−Z| for Ẑ = 1 and for MIMPS with a head from a real index, the paper's and ours; for how many
-//! contexts it is nearer to Z than 1 is; and how much faster it is than scoring all rows, by the clock and in dot products. All
-//! estimators and the brute force are timed query by query on one core, one after the other.
+//! Over the contexts of a test text it compares Ẑ = 1 with MIMPS, whose head comes from a real index, the paper's and
+//! ours: Σ|Ẑ−Z|, the share of contexts for which MIMPS is nearer to Z than 1 is, and the speed-up over scoring all
+//! rows, in time and in dot products. All estimators and the brute force are timed query by query on one core, one
+//! after the other.
 
 use core::hint::black_box;
 use std::time::{Duration, Instant};
@@ -21,9 +22,9 @@ use super::{ReproduceError, Step, published, today};
 
 /// The work that the index is tuned for.
 const TUNED_FOR: f32 = 0.02;
-/// The checks of the paper's retrieval are N over this: then it is about as much faster in rows as the paper's was.
+/// The divisor of N that gives the checks of the paper's retrieval: it saves about as many rows as the paper's did.
 const CHECKS: usize = 32;
-/// Contexts that the work of the paper's retrieval is taken from.
+/// The number of contexts on which the work of the paper's retrieval is measured.
 const FIRST: usize = 200;
 
 /// A trained layer, contexts to tune an index on, and contexts to test.
@@ -37,7 +38,7 @@ pub struct LanguageModel {
     pub calibration: Matrix,
     /// Queries of test contexts.
     pub queries: Matrix,
-    /// How it was trained, if that is known.
+    /// The training, if it is known.
     pub training: Option<Summary>,
 }
 
@@ -46,15 +47,15 @@ pub struct LanguageModel {
 pub struct Line {
     /// Its name.
     pub estimator: String,
-    /// Whether it is not the paper's.
+    /// True if the estimator is not the paper's.
     pub ours: bool,
-    /// Rows of the head.
+    /// The number of rows in the head.
     pub k: Option<usize>,
-    /// Samples.
+    /// The number of samples.
     pub l: Option<usize>,
-    /// Mean dot products, as a share of N.
+    /// The mean work, as a share of N.
     pub work: f64,
-    /// Σ|Ẑ−Z| over the contexts, the mean over the seeds.
+    /// Σ|Ẑ−Z| over the contexts, averaged over the seeds.
     pub sum: f64,
     /// The mean of 100·|Ẑ−Z|/Z.
     pub relative: f64,
@@ -62,26 +63,26 @@ pub struct Line {
     pub better: f64,
     /// The share of the true best k rows that are in its head.
     pub head_recall: Option<f64>,
-    /// The time of scoring all rows over its own.
+    /// The time of scoring all rows divided by its own.
     pub speed_up: Option<f64>,
 }
 
 /// The table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table4 {
-    /// When it was made.
+    /// The date of the experiment.
     pub date: String,
-    /// What was typed.
+    /// The command line.
     pub command: String,
-    /// How the model was trained.
+    /// The training of the model.
     pub training: Option<Summary>,
     /// N.
     pub rows: usize,
     /// d.
     pub dim: usize,
-    /// Contexts.
+    /// The number of contexts.
     pub queries: usize,
-    /// Seeds.
+    /// The number of seeds.
     pub seeds: u32,
     /// The mean of Z.
     pub mean_z: f64,
@@ -91,7 +92,7 @@ pub struct Table4 {
     pub lines: Vec<Line>,
 }
 
-/// Runs it.
+/// Runs the experiment.
 ///
 /// # Errors
 /// [`ReproduceError`].
@@ -105,7 +106,7 @@ pub fn table4(
         return Err(ReproduceError::Setting("at least one seed is needed".into()));
     }
     tick(Step { what: "building the index", done: 0, of: 1 });
-    // Of few words more, or there is no search.
+    // A small vocabulary needs more, or there is no search.
     let work = TUNED_FOR.max(super::vectors::LEAST_ROWS / layer.rows.rows() as f32).min(1.0);
     let targets = Targets { work, cap: work, always_index: true, ..Targets::default() };
     let file = build(&layer.rows, &layer.biases, Some(&layer.calibration), &targets, &mut |_| {})?.model;
@@ -169,7 +170,7 @@ pub fn table4(
     })
 }
 
-/// The mean dot products of the paper's retrieval.
+/// Returns the mean work of the paper's retrieval.
 fn work_of(indices: &mut Indices<'_>, checks: usize, queries: &Matrix) -> Result<u32, ReproduceError> {
     let mut works = Vec::new();
     for (index, values) in queries.iter().enumerate().take(FIRST) {
@@ -184,7 +185,7 @@ fn work_of(indices: &mut Indices<'_>, checks: usize, queries: &Matrix) -> Result
 
 #[derive(Default)]
 struct Figures {
-    /// ln Ẑ and ln Z.
+    /// ln Ẑ and ln Z of each answer.
     answers: Vec<(f32, f32)>,
     works: u64,
     time: Duration,
@@ -198,13 +199,13 @@ impl Figures {
         self.time += time;
     }
 
-    /// The mean of |Ẑ−Z|.
+    /// Returns the mean of |Ẑ−Z|.
     fn sum(&self) -> f64 {
         let errors = self.answers.iter().map(|&(log_z, truth)| (f64::from(log_z).exp() - f64::from(truth).exp()).abs());
         mean(&errors.collect::<Vec<_>>())
     }
 
-    /// %Better: how often it is nearer to Z than 1 is.
+    /// Returns %Better: the share of answers that are nearer to Z than 1 is.
     fn better(&self) -> f64 {
         let nearer = |&&(log_z, truth): &&(f32, f32)| {
             let (found, z) = (f64::from(log_z).exp(), f64::from(truth).exp());
@@ -215,12 +216,12 @@ impl Figures {
 }
 
 impl Table4 {
-    /// Σ of errors of Z = 1.
+    /// Returns Σ|Ẑ−Z| of Z = 1.
     fn sum_of_one(&self) -> f64 {
         self.lines.first().map_or(f64::NAN, |line| line.sum)
     }
 
-    /// The headings and rows, as text.
+    /// Formats the table.
     pub fn grid(&self) -> Grid {
         let headings = [
             "estimator",
@@ -273,7 +274,7 @@ impl Table4 {
         Grid { headings: headings.map(String::from).into(), rows }
     }
 
-    /// What there is to say about it.
+    /// Writes the sentences about the result.
     pub fn prose(&self) -> Vec<String> {
         let own = self.sum_of_one();
         let line = |name: &str, k: Option<usize>, l: Option<usize>| {

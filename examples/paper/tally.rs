@@ -12,7 +12,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// From the errors of every seed, one list of all queries for each.
+    /// Computes μ and σ from the errors of every seed, one list of all queries for each.
     pub fn new(seeds: &[Vec<f64>]) -> Self {
         let queries = seeds.first().map_or(0, Vec::len);
         let own = |query: usize| mean(&seeds.iter().map(|errors| errors[query]).collect::<Vec<_>>());
@@ -21,16 +21,16 @@ impl Cell {
     }
 }
 
-/// What one estimator said under one condition.
+/// The answers of one estimator under one condition.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// 100·|Ẑ−Z|/Z, for each seed of each query.
     pub errors: Vec<Vec<f64>>,
-    /// Dot products of every answer.
+    /// The work of every answer.
     pub works: Vec<f64>,
-    /// Whether the best class was found, where it looks for that itself.
+    /// 1 if the best class was found and 0 if not, for estimators that search for it.
     pub hits: Vec<f64>,
-    /// Steps of a solver, where there is one.
+    /// The steps of the solver, if there is one.
     pub steps: Vec<f64>,
 }
 
@@ -43,13 +43,13 @@ impl Series {
         self.steps.extend(other.steps);
     }
 
-    /// μ and σ.
+    /// Computes μ and σ.
     pub fn cell(&self) -> Cell {
         Cell::new(&self.errors)
     }
 }
 
-/// 100·|Ẑ−Z|/Z of two logarithms.
+/// Computes 100·|Ẑ−Z|/Z from two logarithms.
 pub fn relative_error(log_z: f32, truth: f32) -> f64 {
     100.0 * ((f64::from(log_z) - f64::from(truth)).exp() - 1.0).abs()
 }
@@ -58,12 +58,12 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The mean, if there are any values.
+/// Returns the mean, if there are any values.
 pub fn some_mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| mean(values))
 }
 
-/// With the divisor n − 1; zero for fewer than two.
+/// Computes the standard deviation with the divisor n − 1; zero for fewer than two values.
 fn deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

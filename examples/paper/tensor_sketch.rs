@@ -1,14 +1,16 @@
-//! FMBE with TensorSketch (Pham and Pagh, 2013), the feature map that the paper would have tried next.
+//! FMBE with TensorSketch (Pham and Pagh, 2013), the feature map that the paper suggests as the next one to try.
 //!
-//! The count sketch of x adds s(c)·x_c to place h(c), with random signs s and places h. The m-fold convolution of m such
-//! sketches has (v·q)^m as the mean of its dot product, and in frequencies a convolution is a product. So with B frequencies,
+//! The count sketch of x adds s(c)·x_c to place h(c), with random signs s and places h. The m-fold convolution of m
+//! such sketches has (v·q)^m as the mean of its dot product. In the frequency domain a convolution is a product. So
+//! with B frequencies,
 //!
 //! ```text
 //! Z = Σ_m 1/m! Σ_i (v_i·q)^m ≈ N + Σ_{m=1}^{16} 1/(m!·B) Σ_j conj(λ̃_m(j))·φ_m(q)(j)        φ_m(x)(j) = Π_{r≤m} F_r(x)(j)
 //! ```
 //!
-//! where F_r(x) is the Fourier transform of the r-th sketch of x, and λ̃_m = Σ_i φ_m(v_i) is computed once. Biases are zero
-//! here. The transforms of all rows are matrix products; a query's would be fast Fourier transforms, and is counted as such.
+//! where F_r(x) is the Fourier transform of the r-th sketch of x, and λ̃_m = Σ_i φ_m(v_i) is computed once. Biases are
+//! zero here. The transforms of all rows are matrix products; those of a query would be fast Fourier transforms, and
+//! are counted as such.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -22,10 +24,11 @@ use super::{Row, Step};
 
 /// The highest power of v·q.
 const DEGREES: usize = 16;
-/// Rows of one matrix product.
+/// The number of rows in one matrix product.
 const BLOCK: usize = 512;
 
-/// One row of the table: tables of `features` numbers, one for each seed, asked `count` queries of each condition.
+/// Computes one row of the table: tables of `features` numbers, one for each seed, with `count` queries of each
+/// condition.
 pub fn row(
     rows: &Matrix,
     features: u32,
@@ -56,7 +59,7 @@ pub fn row(
 
 /// λ̃ and the sketches.
 struct Table {
-    /// For each factor the matrix that takes x to the real parts of its frequencies, then to the imaginary ones.
+    /// For each factor, the matrix that maps x to the real parts of its frequencies, then to the imaginary ones.
     transforms: Vec<Vec<f32>>,
     /// λ̃ of each degree: real parts, then imaginary ones.
     lambda: Vec<Vec<f64>>,
@@ -79,7 +82,7 @@ impl Table {
         table
     }
 
-    /// Σ φ_m over some vectors, for every degree.
+    /// Computes Σ φ_m over some vectors, for every degree.
     fn sums(&self, vectors: &[f32]) -> Vec<Vec<f64>> {
         let (count, frequencies) = (vectors.len() / self.dim, frequencies(self.size));
         let (mut real, mut imaginary) = (vec![1.0_f32; frequencies * count], vec![0.0_f32; frequencies * count]);
@@ -102,14 +105,15 @@ impl Table {
         let mut factorial = 1.0;
         for (m, (lambda, own)) in self.lambda.iter().zip(self.sums(query)).enumerate() {
             factorial *= (m + 1) as f64;
-            // conj(λ̃)·φ has the real part Re·Re + Im·Im. Every frequency but the first and the middle one is there twice.
+            // conj(λ̃)·φ has the real part Re·Re + Im·Im. Every frequency except the first and the middle one occurs
+            // twice.
             let products = lambda.iter().zip(&own).enumerate().map(|(at, (a, b))| {
                 let j = at % frequencies;
                 if j == 0 || 2 * j == self.size { a * b } else { 2.0 * a * b }
             });
             z += products.sum::<f64>() / (factorial * self.size as f64);
         }
-        // Below zero it is an estimate of nothing.
+        // A negative sum gives an empty estimate.
         z.max(0.0).ln() as f32
     }
 }
@@ -118,7 +122,7 @@ fn frequencies(size: usize) -> usize {
     size / 2 + 1
 }
 
-/// The Fourier transform of a count sketch, as a matrix.
+/// Computes the Fourier transform of a count sketch, as a matrix.
 fn transform(dim: usize, size: usize, rng: &mut Pcg64Mcg) -> Vec<f32> {
     let sketch: Vec<(u64, f64)> =
         (0..dim).map(|_| (rng.next_u64() % size as u64, if rng.next_u32() & 1 == 1 { -1.0 } else { 1.0 })).collect();

@@ -1,10 +1,10 @@
-//! Every table on a small layer, stored, and the page that is written from them.
+//! Runs every table on a small layer, stores it, and writes the page from the results.
 
 use std::fs;
 
 use clap::{CommandFactory, Parser};
 use serde_json::Value;
-use zhat::host::io::{write_atomically_with, write_npy};
+use zhat::host::input::{write_atomically_with, write_npy};
 use zhat::host::{Kind, Layer};
 
 use crate::command::{Failure, Folder, Outcome, printed};
@@ -13,7 +13,7 @@ use crate::{PROGRAM, Paper};
 const VECTORS: &str = "--vectors @weights.npy --rows 400 --queries 100 --seeds 2 --out @results";
 const FMBE: &str = "--features 60,80 --feature-queries 20";
 
-/// A folder with vectors.
+/// Makes a folder with vectors.
 fn files() -> Folder {
     let files = Folder::new();
     write_npy(files.path("weights.npy"), &Layer::generate(400, 8, 5).weights).unwrap();
@@ -40,13 +40,13 @@ fn stored(files: &Folder, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(files.path(&format!("results/{name}.json"))).unwrap()).unwrap()
 }
 
-/// The row of an estimator.
+/// Returns the row of an estimator.
 fn row<'t>(table: &'t Value, estimator: &str, k: usize) -> &'t Value {
     let rows = table["rows"].as_array().unwrap();
     rows.iter().find(|row| row["estimator"] == estimator && (k == 0 || row["k"] == k)).unwrap()
 }
 
-/// The mean error of an estimator under a condition.
+/// Returns the mean error of an estimator under a condition.
 fn mean(table: &Value, estimator: &str, k: usize, condition: usize) -> f64 {
     row(table, estimator, k)["cells"][condition]["mean"].as_f64().unwrap()
 }
@@ -227,7 +227,7 @@ fn every_help_has_an_example() {
     }
 }
 
-/// A layer in the place of a trained one, with what `train_lm` says about it.
+/// Writes a layer in the place of a trained one, with the report that `train_lm` would write.
 fn language_model(files: &Folder) {
     let layer = Layer::generate(62, 8, 7);
     fs::create_dir(files.path("lm")).unwrap();

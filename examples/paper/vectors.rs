@@ -1,26 +1,27 @@
 //! Word vectors as a layer: every vector is a row, and some of them are the queries.
 //!
-//! Queries are taken at equal steps over all rows, from frequent words to rare ones; what an index is tuned on are
-//! vectors between them, so that it never sees a query. All vectors are multiplied with one scale, which sets how far
-//! the scores v·q spread and with that how hard Z is to estimate.
+//! Queries are taken at equal steps over all rows, from frequent words to rare ones. An index is tuned on vectors
+//! between them, so that it never sees a query. All vectors are multiplied by one scale, which sets the spread of the
+//! scores v·q and so the difficulty of Z.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use zhat::host::Matrix;
 use zhat::host::build::{Correction, Plan, Targets, build};
-use zhat::host::io::NamedMatrix;
+use zhat::host::input::NamedMatrix;
 use zhat::model::ModelBuf;
 
 use super::ReproduceError;
 use super::linear;
 
-/// Shapes for less work than the narrowest of the builder's own leaves room for: children of a node and rows of a leaf.
+/// The children of a node and the rows of a leaf, in shapes for less work than the narrowest of the builder's own
+/// allows.
 const NARROW: [(usize, usize); 2] = [(16, 16), (8, 8)];
-/// Below this share of N the shapes are narrow ones.
+/// The share of N below which these narrow shapes are used.
 const LITTLE_WORK: f32 = 0.005;
-/// Row-equivalents that any search takes.
+/// The smallest number of row-equivalents for which a search is built.
 pub const LEAST_ROWS: f32 = 120.0;
-/// The most vectors that it is tuned on.
+/// The most vectors that an index is tuned on.
 const CALIBRATION: usize = 5000;
 
 /// Vectors at the scale of an experiment.
@@ -30,7 +31,7 @@ pub struct Vectors {
     pub rows: Matrix,
     /// Their words, if the file had any.
     pub names: Option<Vec<String>>,
-    /// What they were multiplied with.
+    /// The scale that they were multiplied with.
     pub scale: f32,
     queries: Vec<u32>,
 }
@@ -39,7 +40,7 @@ impl Vectors {
     /// Scales the vectors and picks `queries` of them.
     ///
     /// # Errors
-    /// [`ReproduceError::Setting`], if there are not that many, or none is left over to tune on.
+    /// [`ReproduceError::Setting`] if there are too few vectors for the queries and for tuning.
     pub fn new(named: NamedMatrix, scale: f32, queries: usize) -> Result<Self, ReproduceError> {
         let n = named.matrix.rows();
         if !(scale.is_finite() && scale > 0.0) {
@@ -56,12 +57,12 @@ impl Vectors {
         Ok(Self { rows, names: named.names, scale, queries })
     }
 
-    /// The queries.
+    /// Returns the queries.
     pub fn queries(&self) -> Matrix {
         self.rows.reordered(&self.queries)
     }
 
-    /// The queries with noise of this share of each one's norm, in a random direction.
+    /// Returns the queries with noise in a random direction, with this share of each query's norm.
     ///
     /// ```text
     /// q′ = q + share·‖q‖·g/‖g‖        g Gaussian
@@ -80,22 +81,22 @@ impl Vectors {
         Matrix::new(data, cols).expect("whole rows")
     }
 
-    /// Vectors to tune on: the ones right after queries.
+    /// Returns the vectors to tune on: those right after queries.
     fn calibration(&self) -> Matrix {
         let step = self.queries.len().div_ceil(CALIBRATION);
-        // Two queries are two rows apart at least.
+        // Two queries are at least two rows apart.
         let between: Vec<u32> = self.queries.iter().step_by(step).map(|row| row + 1).collect();
         self.rows.reordered(&between)
     }
 
-    /// A model file of the rows, without biases, with the index that the builder finds best for this work, a share of N, on
-    /// vectors that are no queries.
+    /// Builds a model file of the rows, without biases, with the index that the builder finds best for this work, a
+    /// share of N. Tunes on vectors that are no queries.
     ///
     /// # Errors
     /// [`ReproduceError::Build`].
     pub fn model(&self, work: f32) -> Result<ModelBuf, ReproduceError> {
         let biases = vec![0.0; self.rows.rows()];
-        // Of few vectors more, or there is no search.
+        // A small set of vectors needs more, or there is no search.
         let work = work.max(LEAST_ROWS / self.rows.rows() as f32).min(1.0);
         let plans = if work < LITTLE_WORK { narrow_plans() } else { Vec::new() };
         let targets = Targets { work, cap: work, always_index: true, plans, ..Targets::default() };
@@ -103,14 +104,14 @@ impl Vectors {
     }
 }
 
-/// With what queries teach, with less of it, and without.
+/// Lists plans with corrections by queries and without.
 fn narrow_plans() -> Vec<Plan> {
     let plan = |(branching, leaf), correction| Plan { branching, leaf, correction, ..Plan::TAUGHT };
-    let corrections = [Correction::Full, Correction::Shrunk, Correction::None];
+    let corrections = [Correction::Full, Correction::None];
     NARROW.into_iter().flat_map(|shape| corrections.map(|correction| plan(shape, correction))).collect()
 }
 
-/// A normal number, near enough for a direction: the sum of twelve uniform ones (Irwin and Hall).
+/// Draws a nearly normal number, good enough for a direction: the sum of twelve uniform ones (Irwin and Hall).
 fn gaussian(rng: &mut impl Rng) -> f32 {
     (0..12).map(|_| (rng.next_u32() >> 8) as f32 / (1 << 24) as f32).sum::<f32>() - 6.0
 }

@@ -1,10 +1,10 @@
-//! Queries with the answers that the host computed, as `make_models` writes them.
+//! Queries with the answers that the host computed. `make_models` writes them.
 //!
 //! Little-endian, without padding: the number of cases and the dimension (u32 each), then for each case the query's
 //! scale (f32), its values (dimension × i8), the bits of ln Z (u32), and [`TOP`] times a class and the bits of its
 //! probability (u32 each).
 
-/// Classes in each answer.
+/// The number of classes in each answer.
 pub const TOP: usize = 5;
 
 const HEADER: usize = 8;
@@ -18,7 +18,7 @@ pub struct Case<'a> {
     pub answer: Answer,
 }
 
-/// What an answer is compared by: the bits, not the values.
+/// The bits of an answer, by which answers are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The bits of ln Z.
@@ -28,14 +28,14 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The bits of a prediction.
+    /// Takes the bits of a prediction.
     pub fn of<const K: usize>(prediction: &zhat::Prediction<K>) -> Self {
         let top = |rank: usize| prediction.top.get(rank).map_or((u32::MAX, 0), |best| (best.class, best.p.to_bits()));
         Self { log_z: prediction.log_z().to_bits(), top: core::array::from_fn(top) }
     }
 }
 
-/// The cases in a file; an error if the file is not of this dimension or has another length than it says.
+/// Reads the cases in a file. An error if they have another dimension, or the file another length than it states.
 pub fn read(bytes: &[u8], dim: usize) -> Result<impl Iterator<Item = Case<'_>>, &'static str> {
     let Some((header, cases)) = bytes.split_at_checked(HEADER) else {
         return Err("the queries have no header");
@@ -48,8 +48,8 @@ pub fn read(bytes: &[u8], dim: usize) -> Result<impl Iterator<Item = Case<'_>>, 
     Ok(cases.chunks_exact(len).map(move |case| parse(case, dim)))
 }
 
-/// The queries in a file of queries alone: for each its scale (f32) and its values (dimension × i8). An error if it is not
-/// a whole number of them.
+/// Reads a file of queries alone: for each its scale (f32) and its values (dimension × i8). An error if it is not a
+/// whole number of queries.
 pub fn queries(bytes: &[u8], dim: usize) -> Result<impl Iterator<Item = (f32, &[i8])>, &'static str> {
     let len = WORD + dim;
     if !bytes.len().is_multiple_of(len) {
@@ -71,12 +71,12 @@ fn parse(case: &[u8], dim: usize) -> Case<'_> {
     }
 }
 
-/// The word at an offset; zero after the end, where no caller reads.
+/// Reads the word at an offset; zero after the end, where no caller reads.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + WORD).and_then(|word| word.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
-/// The file of these cases.
+/// Encodes the cases as a file.
 #[cfg(not(target_os = "none"))]
 pub fn write(cases: &[Case<'_>], dim: usize) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! What the programs `paper` and `train_lm` share: how they end, files by the options that name them, and progress.
+//! The common parts of the programs `paper` and `train_lm`: exit status, checks of file names, and progress.
 
 // Neither program uses all of it.
 #![allow(dead_code)]
@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Why a program ended early.
+/// The reason why a program ended early.
 #[derive(Debug)]
 pub enum Failure {
     /// It was used wrongly: exit status 2.
     Usage(String),
-    /// Something went wrong: exit status 1.
+    /// It failed: exit status 1.
     Failed(String),
 }
 
@@ -30,7 +30,7 @@ impl<E: std::error::Error> From<E> for Failure {
 /// The result of a part of a program.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
-/// Says why a program failed, if it did, and returns its exit status.
+/// Prints why a program failed, if it did, and returns its exit status.
 pub fn finish(program: &str, result: Outcome) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -53,7 +53,7 @@ pub fn name(path: &Path) -> String {
 /// An option and the file that it names.
 pub type File<'a> = (&'static str, &'a Path);
 
-/// Returns the file of an option that may be left out.
+/// Returns the file of an option that may be absent.
 pub fn given<'a>(option: &'static str, path: &'a Option<impl AsRef<Path>>) -> Option<File<'a>> {
     path.as_ref().map(|path| (option, path.as_ref()))
 }
@@ -74,17 +74,17 @@ pub fn expect_apart<'a>(
     Ok(())
 }
 
-/// What a program shows: results on standard output, and on standard error a bar over a known count, or a line for each stage where
-/// that is no terminal.
+/// The output of a program: results on standard output; on standard error a bar over a known count, or a line for each
+/// stage if that is not a terminal.
 pub struct Progress {
     bar: ProgressBar,
     stage: Mutex<String>,
-    /// Takes the results in tests.
+    /// Records the results in tests.
     recorded: Option<Mutex<String>>,
 }
 
 impl Progress {
-    /// Makes a bar of nothing yet.
+    /// Makes a bar without a stage.
     pub fn new() -> Self {
         let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{spinner} {msg:38} [{bar:24}] {pos} of {len}, {elapsed}");
@@ -112,9 +112,9 @@ impl Progress {
         self.count(stage, 0, 0);
     }
 
-    /// Shows how much of a stage is done.
+    /// Shows the progress of a stage.
     pub fn count(&self, stage: &str, done: usize, of: usize) {
-        // A lock fails only if its holder panicked: then there is nothing to show.
+        // A lock fails only if its holder panicked; then there is nothing to show.
         let Ok(mut current) = self.stage.lock() else { return };
         if *current != stage {
             stage.clone_into(&mut current);
@@ -128,7 +128,7 @@ impl Progress {
         self.bar.set_position(done as u64);
     }
 
-    /// Shows what a stage came to so far, beside the bar.
+    /// Shows the intermediate result of a stage, beside the bar.
     pub fn message(&self, message: &str) {
         self.bar.set_message(message.to_owned());
     }
@@ -148,7 +148,7 @@ impl Progress {
     }
 }
 
-/// Runs a program, and returns what it prints.
+/// Runs a program, and returns its output.
 #[cfg(test)]
 pub fn printed(run: impl FnOnce(&Progress) -> Outcome) -> Outcome<String> {
     let progress = Progress { bar: ProgressBar::hidden(), stage: Mutex::default(), recorded: Some(Mutex::default()) };
@@ -170,13 +170,13 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Returns the words of a command line after the program's name; `@` stands for this folder.
+    /// Splits a command line into words, after a program name; `@` stands for this folder.
     pub fn arguments(&self, line: &str) -> Vec<String> {
         let folder = format!("{}/", self.0.path().display());
         ["program"].into_iter().chain(line.split_whitespace()).map(|word| word.replace('@', &folder)).collect()
     }
 
-    /// Returns why a run failed: its exit status, and its message without the name of this folder.
+    /// Returns the exit status and the message of a failed run, without the path of this folder.
     pub fn failure(&self, result: Outcome<String>) -> (i32, String) {
         let (status, message) = match result.expect_err("the command has to fail") {
             Failure::Failed(message) => (1, message),

@@ -1,4 +1,4 @@
-//! The device's half: semihosting, an instruction counter, stack and section sizes, and how a program ends.
+//! The device's half: semihosting, an instruction counter, stack and section sizes, and the end of a program.
 
 #![allow(unsafe_code)]
 
@@ -32,48 +32,48 @@ pub fn finish(result: Result<(), impl fmt::Display>) -> ! {
 
 fn exit(status: debug::ExitStatus) -> ! {
     debug::exit(status);
-    // Only a debugger that ignores the request comes here.
+    // Reached only if a debugger ignores the request.
     loop {
         cortex_m::asm::nop();
     }
 }
 
-// To standard error, whose handle is not the one that a panic inside `print_line` still holds.
+// Writes to standard error, since a panic inside `print_line` still holds the handle of standard output.
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     heprintln!("{}", info);
     exit(debug::EXIT_FAILURE)
 }
 
-// Without it a fault is an endless loop, and the test a timeout that says nothing.
+// Without it a fault is an endless loop, and the test a timeout without a message.
 #[exception]
 unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
     heprintln!("hard fault: {:?}", frame);
     exit(debug::EXIT_FAILURE)
 }
 
-/// Bits of SysTick's counter; [`WRAPS`] counts on above them.
+/// The bits of SysTick's counter; [`WRAPS`] counts its wraps.
 const COUNTER_BITS: u32 = 24;
 const COUNTER_MASK: u32 = (1 << COUNTER_BITS) - 1;
 
-/// Fraction bits of [`PER_TICK`].
+/// The fraction bits of [`PER_TICK`].
 const FRACTION_BITS: u32 = 8;
 
 static WRAPS: AtomicU32 = AtomicU32::new(0);
 
-/// Instructions per tick of SysTick. Under `-icount` time is the number of instructions, and the board's clock says
-/// how many make a tick (25 MHz: 40, 16 MHz: 62.5), so it is measured, not assumed.
+/// The instructions per tick of SysTick. Under `-icount` time is the number of instructions, and the board's clock
+/// decides how many make a tick (25 MHz: 40, 16 MHz: 62.5), so it is measured, not assumed.
 static PER_TICK: AtomicU32 = AtomicU32::new(0);
 
-// A plain load and store, since ARMv6-M has no other atomics: nothing else writes here.
+// A plain load and store, since ARMv6-M has no other atomics. Nothing else writes here.
 #[exception]
 fn SysTick() {
     WRAPS.store(WRAPS.load(Relaxed) + 1, Relaxed);
 }
 
-/// Starts SysTick and measures its tick against a loop whose instructions are known.
+/// Starts SysTick and measures its tick with a loop of a known number of instructions.
 pub fn start() {
-    // The loop is long enough that a tick more or less is lost in the rounding to FRACTION_BITS.
+    // Long enough that an error of one tick is lost in the rounding to FRACTION_BITS.
     const ITERATIONS: u32 = 4_000_000;
     let Some(mut peripherals) = Peripherals::take() else {
         panic!("started twice");
@@ -93,15 +93,15 @@ pub fn start() {
     PER_TICK.store(per_tick as u32, Relaxed);
 }
 
-/// Ticks since [`start`].
+/// Returns the ticks since [`start`].
 #[inline(always)]
 fn ticks() -> u64 {
     loop {
         let wraps = WRAPS.load(Relaxed);
         let counter = SYST::get_current();
-        // A wrap between the two readings, counted or about to be, would put the counter in the wrong period.
+        // A wrap between the two readings, counted or pending, would put the counter in the wrong period.
         if !SCB::is_pendst_pending() && WRAPS.load(Relaxed) == wraps {
-            // It counts down, and wraps (raises the exception) when it reaches 0, not when it leaves it.
+            // The counter counts down, and wraps (raises the exception) when it reaches 0, not when it leaves it.
             let since_wrap = counter.wrapping_neg() & COUNTER_MASK;
             return ((wraps as u64) << COUNTER_BITS) | since_wrap as u64;
         }
@@ -112,21 +112,21 @@ fn to_instructions(ticks: u64) -> u64 {
     (ticks * PER_TICK.load(Relaxed) as u64) >> FRACTION_BITS
 }
 
-/// Instructions since the start of the program, to [`resolution`]. Interrupts must be enabled.
+/// Returns the instructions since the start of the program, to [`resolution`]. Interrupts must be enabled.
 pub fn instructions() -> Option<u64> {
     Some(to_instructions(ticks()))
 }
 
 /// Runs `work` and counts its instructions. The counting itself adds less than one tick.
 pub fn instructions_of<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
-    // The black boxes keep the compiler from moving the work out from between the two readings.
+    // The black boxes keep the compiler from moving work out from between the two readings.
     let before = ticks();
     let value = black_box(black_box(work)());
     let elapsed = ticks() - before;
     (value, Some(to_instructions(elapsed)))
 }
 
-/// Instructions per tick, rounded up: a count is right to this much. Repeat short work to see below it.
+/// Returns the instructions per tick, rounded up: the resolution of a count. Repeat short work for a finer one.
 pub fn resolution() -> Option<u64> {
     Some((PER_TICK.load(Relaxed) as u64).div_ceil(1 << FRACTION_BITS))
 }
@@ -146,7 +146,7 @@ pub fn spin(iterations: u32) {
     }
 }
 
-// Set by cortex-m-rt's linker script. Only their addresses mean something.
+// Set by cortex-m-rt's linker script. Only their addresses have a meaning.
 unsafe extern "C" {
     static __vector_table: u32;
     static __etext: u32;
@@ -159,13 +159,13 @@ unsafe extern "C" {
     static _stack_start: u32;
 }
 
-/// What an unused word of the stack holds. Odd and no address, so that no pointer or small number looks like it.
+/// The value of an unused word of the stack. Odd and no address, so that no pointer or small number looks like it.
 const PAINT: u32 = 0xC5C5_C5C5;
 
-/// Paints the unused part of the stack; [`deepest`] finds how far down the paint is gone.
+/// Paints the unused part of the stack. [`deepest`] finds how far down the paint was overwritten.
 #[inline(never)]
 pub fn paint() {
-    // Interrupts off: their frames would lie where the paint goes.
+    // Interrupts are off: their frames would be in the painted memory.
     cortex_m::interrupt::free(|_| {
         // SAFETY: writes from the end of the statics up to the stack pointer, memory that no live value uses.
         unsafe {
@@ -184,13 +184,13 @@ pub fn paint() {
     });
 }
 
-/// Bytes of stack in use.
+/// Returns the bytes of stack in use.
 pub fn depth() -> Option<usize> {
     Some(&raw const _stack_start as usize - cortex_m::register::msp::read() as usize)
 }
 
-/// Bytes of stack used at the deepest point since [`paint`], counted from the top of RAM, or `None` if all of it was
-/// used.
+/// Returns the bytes of stack used at the deepest point since [`paint`], counted from the top of RAM; `None` if all of
+/// it was used.
 pub fn deepest() -> Option<usize> {
     let top = &raw const _stack_start as usize;
     let mut at = &raw const _stack_end;
@@ -203,7 +203,7 @@ pub fn deepest() -> Option<usize> {
     (at as usize > bottom).then_some(top - at as usize)
 }
 
-/// What the linker placed where.
+/// Returns the sizes of the linked program.
 pub fn sizes() -> Option<Sizes> {
     let data = &raw const __edata as usize - &raw const __sdata as usize;
     let uninitialised = &raw const __euninit as usize - &raw const __sbss as usize;

@@ -9,7 +9,7 @@ pub fn print_line(line: fmt::Arguments<'_>) {
     println!("{line}");
 }
 
-/// The exit code of the program.
+/// Prints an error, if there is one, and returns the exit code of the program.
 pub fn finish(result: Result<(), impl fmt::Display>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -20,38 +20,38 @@ pub fn finish(result: Result<(), impl fmt::Display>) -> ExitCode {
     }
 }
 
-/// `None`: the host's clock counts seconds.
+/// Returns `None`: the host has no instruction counter.
 pub fn instructions() -> Option<u64> {
     None
 }
 
-/// Runs `work`.
+/// Runs `work` without counting.
 pub fn instructions_of<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     (work(), None)
 }
 
-/// `None`: there is no counter.
+/// Returns `None`: there is no counter.
 pub fn resolution() -> Option<u64> {
     None
 }
 
-/// Nothing to wait for.
+/// Does nothing, as no counter needs a delay.
 pub fn spin(_iterations: u32) {}
 
-/// Nothing to paint.
+/// Does nothing, as the stack is not measured.
 pub fn paint() {}
 
-/// `None`: the stack was not painted.
+/// Returns `None`: the stack is not measured.
 pub fn deepest() -> Option<usize> {
     None
 }
 
-/// `None`: the host has no flash.
+/// Returns `None`: the host has no flash.
 pub fn sizes() -> Option<Sizes> {
     None
 }
 
-/// `None`: nothing is painted, and nothing compared with it.
+/// Returns `None`: the stack is not measured.
 pub fn depth() -> Option<usize> {
     None
 }

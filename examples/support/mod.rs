@@ -1,9 +1,9 @@
-//! What the examples share, so that each has one source for a Cortex-M in QEMU and for the host.
+//! The common parts of the examples, so that each has one source for a Cortex-M in QEMU and for the host.
 //!
-//! An example starts with `#![cfg_attr(target_os = "none", no_std, no_main)]`, has `mod support;` and a function
-//! `run() -> Result<(), E>` named by [`entry!`]. What it prints with [`say!`] must be the same on every target and is
-//! compared with the file `NAME.out` beside its source; what it prints with [`figure!`] (lines that start with `# `)
-//! belongs to one target and is shown, not compared.
+//! An example starts with `#![cfg_attr(target_os = "none", no_std, no_main)]`, has `mod support;` and a function `run()
+//! -> Result<(), E>` named by [`entry!`]. The output of [`say!`] must be the same on every target and is compared with
+//! the file `NAME.out` beside its source. The output of [`figure!`] (lines that start with `# `) differs between
+//! targets and is shown, not compared.
 //!
 //! | | on the device | on the host |
 //! |---|---|---|
@@ -29,7 +29,7 @@ mod host;
 #[cfg(not(target_os = "none"))]
 pub use host::*;
 
-/// Where the program lies, in bytes.
+/// The sizes of a program, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Machine code with the vector table.
@@ -46,13 +46,14 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Prints a line that belongs to this target: a count, a size, a time.
+/// Prints a line that differs between targets: a count, a size, a time.
 macro_rules! figure {
     ($($arguments:tt)*) => { $crate::support::print_line(format_args!("# {}", format_args!($($arguments)*))) };
 }
 pub(crate) use figure;
 
-/// Marks the start of a region of this number for the plugin of `ci/cycles`, or with 0 its end. Does nothing on a part.
+/// Marks the start of the region of this number for the plugin of `ci/cycles`, or with 0 its end. Does nothing on a
+/// part.
 macro_rules! mark {
     ($region:literal) => {
         // SAFETY: a hint to a debugger, which changes neither registers nor memory. ARMv6-M does not have it.

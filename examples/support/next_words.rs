@@ -1,4 +1,4 @@
-//! The next words after each of the prompts that ship with the model.
+//! Predicts the next words after each of the prompts that ship with the model.
 
 use core::fmt;
 
@@ -10,7 +10,7 @@ use super::{figure, instructions_of, say, sizes};
 static CONTEXT: &[u8] = include_model!("../../models/next_word.context");
 static PROMPTS: &str = include_str!("../../models/prompts.txt");
 
-/// Words of a context, and length of the context's sums, as they were trained.
+/// The words of a context, and the length of the context's sums, as the model was trained.
 const POSITIONS: usize = 9;
 const WIDTH: usize = 128;
 
@@ -47,7 +47,7 @@ pub fn run<const DIM: usize, const SCRATCH_WORDS: usize>(file: &[u8]) -> Result<
     Ok(())
 }
 
-/// Four decimals of a probability, in whole numbers: to print floats takes 20 KiB of flash.
+/// Displays a probability with four decimals, in whole numbers: printing floats takes 20 KiB of flash.
 struct Decimal(f32);
 
 impl fmt::Display for Decimal {

@@ -1,17 +1,17 @@
-//! What `train_lm` writes to report.json about a language model, and `paper` reads.
+//! The report.json of a language model, which `train_lm` writes and `paper` reads.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How well a model predicts a text.
+/// The quality of a model's predictions for a text.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The number of predictions, one a word and one a sentence end.
+    /// The number of predictions, one for each word and each sentence end.
     pub tokens: usize,
     /// exp of the mean −ln p, exactly normalised.
     pub perplexity: f64,
-    /// The same with ln Z taken as 0: what a self-normalised model claims.
+    /// The perplexity with ln Z taken as 0: the claim of a self-normalised model.
     pub perplexity_without_z: f64,
     /// The mean of ln Z.
     pub mean_log_z: f64,
@@ -19,28 +19,28 @@ pub struct Evaluation {
     pub deviation_log_z: f64,
 }
 
-/// How a model was trained and how good it is.
+/// The training and the quality of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What was typed.
+    /// The command line.
     pub command: String,
     /// The name of the training text.
     pub text: String,
     /// Its length in words and sentence ends.
     pub tokens: usize,
-    /// Entries of the vocabulary.
+    /// The number of entries of the vocabulary.
     pub words: usize,
     /// d.
     pub dimension: usize,
-    /// Words of a context.
+    /// The number of words of a context.
     pub context: usize,
-    /// What was minimised, in words.
+    /// The objective of the training, in words.
     pub objective: String,
     /// The seed.
     pub seed: u64,
-    /// On the validation text.
+    /// The quality on the validation text.
     pub valid: Evaluation,
-    /// On a test text, if there was one.
+    /// The quality on the test text, if there was one.
     pub test: Option<Evaluation>,
 }
 

@@ -70,7 +70,11 @@ fn write(folder: &Path, layers: &[usize], step: usize) -> Done {
         let targets = Targets { plans: vec![plan], always_index: true, work: 0.6, cap: 1.0, ..Targets::default() };
         let file = build(&layer.weights, &layer.biases, None, &targets, &mut |_| ())?.model;
         let model = file.model();
-        println!("{which}: {classes} x {dim}, {} nodes, {} at the top", model.tree().map_or(0, |t| t.len()), model.tree().map_or(0, |t| t.top()));
+        println!(
+            "{which}: {classes} x {dim}, {} nodes, {} at the top",
+            model.tree().map_or(0, |t| t.len()),
+            model.tree().map_or(0, |t| t.top())
+        );
         let mut job = (model.len() as u32).to_le_bytes().to_vec();
         job.extend_from_slice(&file);
         job.resize(job.len().next_multiple_of(4), 0);
@@ -82,7 +86,8 @@ fn write(folder: &Path, layers: &[usize], step: usize) -> Done {
                 job.extend(head.iter().flat_map(|word| word.to_le_bytes()));
                 job.extend(query.iter().flat_map(|value| value.to_le_bytes()));
                 let counted: Vec<String> = counted.iter().map(u32::to_string).collect();
-                let kept = [classes, dim, cap as usize, expand as usize, links, cell.words].map(|n| n.to_string()).join(" ");
+                let kept =
+                    [classes, dim, cap as usize, expand as usize, links, cell.words].map(|n| n.to_string()).join(" ");
                 counts += &format!("{kept} {epsilon} {}\n", counted.join(" "));
             }
         }
@@ -124,7 +129,15 @@ fn check(folder: &Path) -> Done {
             loose += usize::from(ratio[0] > LOOSE || ratio[1] > LOOSE);
             println!(
                 "{which}: {} x {}, cap {}, epsilon {}, links of {}: {} instructions, bound {:.2} times that; {} cycles, {:.2}",
-                model.classes(), model.dim(), budget.cap, budget.epsilon, budget.expand, most[0], ratio[0], most[1], ratio[1]
+                model.classes(),
+                model.dim(),
+                budget.cap,
+                budget.epsilon,
+                budget.expand,
+                most[0],
+                ratio[0],
+                most[1],
+                ratio[1]
             );
         }
     }
@@ -141,8 +154,11 @@ fn budget(model: &Model<'_>, number: usize) -> Budget {
     Budget::new(cap as u32).with_epsilon(epsilon).with_expand(expand as u32)
 }
 
+/// A query, where it is the worst, and what is counted of it.
+type Worst = (Cell, Vec<f32>, [u32; Count::ALL]);
+
 /// The worst queries of a budget that are found, each with the memory with which it is so.
-fn worst_of(model: &Model<'_>, layer: &Layer, number: usize) -> Done<Vec<(Cell, Vec<f32>, [u32; Count::ALL])>> {
+fn worst_of(model: &Model<'_>, layer: &Layer, number: usize) -> Done<Vec<Worst>> {
     let budget = budget(model, number);
     let dim = model.dim();
     let mut random = Random(number as u64 + 77);

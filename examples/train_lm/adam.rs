@@ -1,4 +1,4 @@
-//! Adam (Kingma & Ba 2015), without weight decay: small amounts gain nothing, and larger ones cost much.
+//! Adam (Kingma & Ba 2015), without weight decay, which gains nothing in small amounts and costs much in larger ones.
 
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ impl Adam {
         Self { first: vec![0.0; parameters], second: vec![0.0; parameters], steps: 0 }
     }
 
-    /// One step down `gradient`, which it leaves at zero for the next.
+    /// Makes one step down `gradient`, and sets it to zero for the next.
     pub fn step(&mut self, values: &mut [f32], gradient: &mut [f32], rate: f32) {
         self.steps += 1;
         let steps = self.steps.min(1 << 20) as i32;

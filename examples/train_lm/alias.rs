@@ -1,4 +1,4 @@
-//! Drawing from a discrete distribution in constant time (Walker's alias method, by Vose's set-up).
+//! Draws from a discrete distribution in constant time (Walker's alias method, with Vose's set-up).
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -13,7 +13,8 @@ pub struct Alias {
 }
 
 impl Alias {
-    /// Draws `i` in proportion to `weights[i]`, of which at least one is positive and none negative.
+    /// Makes the distribution that draws `i` in proportion to `weights[i]`, of which at least one is positive and none
+    /// negative.
     pub fn new(weights: &[f64]) -> Self {
         let n = weights.len();
         let scale = n as f64 / weights.iter().sum::<f64>();
@@ -33,10 +34,10 @@ impl Alias {
         Self { keep, other }
     }
 
-    /// One draw.
+    /// Draws a number.
     pub fn draw(&self, rng: &mut Pcg32) -> u32 {
         let i = below(rng, self.keep.len() as u32);
-        // 24 bits: exact in f32 and always below 1, so that an entry kept whole is never left.
+        // 24 bits: exact in f32 and always below 1, so that an entry with its whole mass is always kept.
         let u = (rng.next_u32() >> 8) as f32 / 16_777_216.0;
         if u < self.keep[i as usize] { i } else { self.other[i as usize] }
     }

@@ -1,4 +1,4 @@
-//! A minibatch: its contexts, its queries, and the way back from queries to parameters.
+//! A minibatch: its contexts, its queries, and the gradient from queries to parameters.
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -8,7 +8,7 @@ use super::dense;
 use super::model::LogBilinear;
 use super::text::Tokens;
 
-/// Rows of the input table that one task adds gradients to.
+/// The rows of the input table to which one task adds gradients.
 const ROWS: usize = 256;
 
 /// Contexts and the words that follow them, with the memory of one step.
@@ -19,15 +19,15 @@ pub struct Batch {
     /// Σ_j c_j ∘ r_{w_j}, context after context.
     sums: Vec<f32>,
     pub queries: Vec<f32>,
-    /// ∂(mean loss)/∂q, which an objective fills in.
+    /// ∂(mean loss)/∂q, which an objective computes.
     pub query_gradient: Vec<f32>,
     sum_gradient: Vec<f32>,
-    /// What dropout multiplied the queries by; empty without dropout.
+    /// The factors that dropout multiplied the queries by; empty without dropout.
     mask: Vec<f32>,
 }
 
 impl Batch {
-    /// Takes the contexts and next words at `positions` of a text, and their queries.
+    /// Takes the contexts and next words at `positions` of a text, and computes their queries.
     pub fn fill(&mut self, model: &LogBilinear, tokens: &Tokens, positions: impl ExactSizeIterator<Item = usize>) {
         let (n, context) = (positions.len(), model.shape.context);
         self.contexts.resize(n * context, 0);
@@ -44,7 +44,7 @@ impl Batch {
         &self.mask
     }
 
-    /// The queries of the contexts.
+    /// Computes the queries of the contexts.
     pub fn forward(&mut self, model: &LogBilinear) {
         let n = self.targets.len();
         for buffer in [&mut self.sums, &mut self.sum_gradient] {
@@ -91,8 +91,8 @@ impl Batch {
                 }
             }
         });
-        // Every task looks through all contexts for the words that are its own: that is cheaper than
-        // sorting them, and each row's sum runs in the same order on any number of threads.
+        // Every task searches all contexts for its own words: that is cheaper than sorting them, and each row's sum
+        // runs in the same order on any number of threads.
         gradient[shape.input()].par_chunks_mut(ROWS * d).enumerate().for_each(|(i, rows)| {
             for (at, &word) in contexts.iter().enumerate() {
                 let own = (word as usize).wrapping_sub(i * ROWS);
@@ -107,7 +107,7 @@ impl Batch {
         });
     }
 
-    /// The sum of the true words' scores.
+    /// Returns the sum of the true words' scores.
     pub fn target_scores(&self, model: &LogBilinear) -> f64 {
         let queries = self.queries.chunks_exact(model.shape.dimension);
         self.targets.iter().zip(queries).map(|(&w, q)| f64::from(model.score(w, q))).sum()

@@ -1,4 +1,4 @@
-//! A training run in a file, to continue it or to use its model.
+//! Stores a training run in a file, to continue it or to use its model.
 //!
 //! The file is a safetensors file: the parameters, Adam's moments, the best parameters so far and
 //! the words, with the settings and the place in the run as its metadata.
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, serialize};
-use zhat::host::io::write_atomically;
+use zhat::host::input::write_atomically;
 
 use super::adam::Adam;
 use super::error::Error;

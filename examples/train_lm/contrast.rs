@@ -19,7 +19,7 @@ use super::batch::Batch;
 use super::dense;
 use super::model::LogBilinear;
 
-/// Noise words of a task.
+/// The number of noise words of a task.
 const WORDS: usize = 64;
 
 /// The noise distribution: words by their frequency in the training text.
@@ -29,7 +29,8 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Every word has at least one occurrence, or its score would never be learnt.
+    /// Makes the distribution from the counts of the words. Each counts at least once, or its score would never be
+    /// learnt.
     pub fn new(counts: &[u64]) -> Self {
         let weights: Vec<f64> = counts.iter().map(|&n| n.max(1) as f64).collect();
         let total: f64 = weights.iter().sum();
@@ -38,7 +39,7 @@ impl Noise {
     }
 }
 
-/// Some of the noise words, and what they contribute.
+/// Some of the noise words, and their part of the gradient.
 #[derive(Default)]
 struct Block {
     rows: Vec<f32>,

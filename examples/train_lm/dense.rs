@@ -1,33 +1,33 @@
-//! The products of training, on row-major slices.
+//! The matrix products of training, on row-major slices.
 
 use zhat::internal::product;
 
-/// c = a·bᵀ, where a and b have rows of `k`.
+/// Computes c = a·bᵀ, where a and b have rows of `k`.
 pub fn a_bt(a: &[f32], b: &[f32], k: usize, c: &mut [f32]) {
     let (m, n) = (a.len() / k, b.len() / k);
     product(m, k, n, a, (k, 1), b, (1, k), c);
 }
 
-/// c = aᵀ·b, where a has rows of `m` and b has rows of `n`.
+/// Computes c = aᵀ·b, where a has rows of `m` and b has rows of `n`.
 pub fn at_b(a: &[f32], m: usize, b: &[f32], n: usize, c: &mut [f32]) {
     let k = a.len() / m;
     product(m, k, n, a, (1, m), b, (n, 1), c);
 }
 
-/// c = a·b, where a has rows of `k` and b has rows of `n`.
+/// Computes c = a·b, where a has rows of `k` and b has rows of `n`.
 pub fn a_b(a: &[f32], k: usize, b: &[f32], n: usize, c: &mut [f32]) {
     let m = a.len() / k;
     product(m, k, n, a, (k, 1), b, (n, 1), c);
 }
 
-/// out += a ∘ b.
+/// Adds a ∘ b to `out`.
 pub fn add_product(out: &mut [f32], a: &[f32], b: &[f32]) {
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
         *out += a * b;
     }
 }
 
-/// a·b for two vectors, in eight partial sums so that it vectorises.
+/// Computes a·b for two vectors, in eight partial sums so that it vectorises.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; 8];
     let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
@@ -40,8 +40,8 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + tail
 }
 
-/// e^x to 2 ulp for |x| ≤ 87 (clamped beyond), from operations that vectorise on every target:
-/// x = n ln 2 + r, 2ⁿ through the exponent bits, e^r by a polynomial (Cephes' expf).
+/// Computes e^x to 2 ulp for |x| ≤ 87 (clamped beyond), from operations that vectorise on every target: x = n ln 2 + r,
+/// 2ⁿ through the exponent bits, e^r by a polynomial (Cephes' expf).
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     // Adding 1.5·2²³ rounds to an integer and leaves it in the low bits.

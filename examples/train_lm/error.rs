@@ -1,23 +1,23 @@
-//! What can go wrong between a text file and a trained model.
+//! The errors from a text file to a trained model.
 
 use core::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use zhat::host::io::WriteError;
+use zhat::host::input::WriteError;
 
-/// Why a text, a vocabulary, a training run or a file of it was refused.
+/// Says why a text, a vocabulary, a training run or one of its files was refused.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file can't be read.
+    /// A file cannot be read.
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file can't be written.
+    /// A file cannot be written.
     Write(WriteError),
     /// A text file holds bytes that are not UTF-8.
     NotUtf8 {
@@ -33,16 +33,16 @@ pub enum Error {
     },
     /// A vocabulary of fewer than two words leaves nothing to predict.
     OneWord,
-    /// The vocabulary asked for is larger than the text can fill.
+    /// The requested vocabulary is larger than the text can fill.
     VocabularyAboveText {
-        /// The number of entries asked for.
+        /// The requested number of entries.
         asked: usize,
         /// The number of entries the text has, `<unk>` and `</s>` included.
         available: usize,
     },
     /// A word list names a word twice, or lacks `<unk>` or `</s>`.
     WordList {
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A word id is outside the model's vocabulary.
@@ -52,25 +52,25 @@ pub enum Error {
         /// The size of the vocabulary.
         classes: usize,
     },
-    /// The contexts are no whole number of windows of the model's length.
+    /// The contexts are not a whole number of windows of the model's length.
     ContextLength {
         /// The number of words given.
         words: usize,
-        /// The words of one context.
+        /// The number of words in one context.
         context: usize,
     },
-    /// A setting has no meaning; the text says which and why.
+    /// A setting is not valid; holds the reason.
     Setting(&'static str),
     /// The loss stopped being a number: the learning rate is too high.
     Diverged {
         /// The step at which it happened.
         step: u64,
     },
-    /// A file is no checkpoint, or is one of another kind of run.
+    /// A file is not a checkpoint, or is one of another kind of run.
     Checkpoint {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }

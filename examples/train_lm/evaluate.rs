@@ -1,4 +1,4 @@
-//! Exact perplexity: every word scored for every context.
+//! Measures exact perplexity: scores every word for every context.
 
 use super::batch::Batch;
 use super::error::Error;
@@ -7,10 +7,10 @@ use super::softmax::Softmax;
 use super::text::Tokens;
 use super::trained::Evaluation;
 
-/// Contexts scored at once.
+/// The number of contexts scored at once.
 const BATCH: usize = 512;
 
-/// Measures `model` on a text of its vocabulary.
+/// Measures `model` on a text that was numbered with its vocabulary.
 pub fn evaluate(model: &LogBilinear, tokens: &Tokens) -> Result<Evaluation, Error> {
     tokens.check(model.shape.classes)?;
     let (mut batch, mut softmax) = (Batch::default(), Softmax::default());

@@ -1,10 +1,10 @@
-//! A trained model as plain files: NumPy arrays and a word list.
+//! Writes a trained model as plain files: NumPy arrays and a word list.
 
 use std::fs;
 use std::path::Path;
 
 use npyz::WriterBuilder;
-use zhat::host::io::{write_atomically, write_atomically_with, write_npy};
+use zhat::host::input::{write_atomically, write_atomically_with, write_npy};
 use zhat::language::Context;
 
 use super::error::Error;
@@ -13,14 +13,13 @@ use super::shape::Tying;
 use super::vocabulary::Vocabulary;
 
 impl LogBilinear {
-    /// Writes into `folder`, which it makes if need be: `rows.npy` (N × d), `bias.npy` (N),
-    /// `context.npy` (positions × d, the oldest first), `words.txt` (one a line, in the order of the
-    /// rows); `input.npy` (N × d) if the model is untied; `map.npy` (d × maps·d) if it is mapped, with
-    /// `context.npy` as wide, and both once more in `context.bin`, as a device reads them
-    /// ([`Context`]).
+    /// Writes files into `folder`, which is created if it does not exist: `rows.npy` (N × d), `bias.npy` (N),
+    /// `context.npy` (positions × d, the oldest first) and `words.txt` (one a line, in the order of the rows). If the
+    /// model is untied, also `input.npy` (N × d). If it is mapped, also `map.npy` (d × maps·d); `context.npy` is then
+    /// as wide, and both are stored once more in `context.bin`, as a device reads them ([`Context`]).
     pub fn export(&self, vocabulary: &Vocabulary, folder: &Path) -> Result<(), Error> {
         let at = |name: &str| folder.join(name);
-        // Where this fails, so does writing the first file, and that error names it.
+        // If this fails, so does writing the first file, and that error names it.
         let _ = fs::create_dir_all(folder);
         write_npy(at("rows.npy"), &self.rows())?;
         write_array(&at("bias.npy"), self.bias(), &[self.bias().len()])?;

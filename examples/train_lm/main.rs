@@ -1,12 +1,12 @@
-//! Trains a log-bilinear language model: from text to an output layer with real queries, which `zhat build` takes.
+//! Trains a log-bilinear language model: turns text into an output layer with real queries, which `zhat build` takes.
 //!
 //! ```console
 //! $ cargo run --release --features cli --example train_lm -- train.txt --valid valid.txt -o lm
 //! ```
 //!
-//! [`read_text`] gives a [`Vocabulary`] and [`Tokens`]; a [`Trainer`] makes a [`LogBilinear`] model of them by one of three
-//! [`Objective`]s; [`evaluate()`] gives its exact perplexity; its rows, bias and [`LogBilinear::queries`] are what an estimator of Z
-//! is tested on.
+//! [`read_text`] gives a [`Vocabulary`] and [`Tokens`]; a [`Trainer`] trains a [`LogBilinear`] model on them with one
+//! of three [`Objective`]s; [`evaluate()`] measures its exact perplexity. Its rows, bias and [`LogBilinear::queries`]
+//! are the test data of estimators of Z.
 
 mod adam;
 mod alias;
@@ -42,7 +42,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, ValueEnum};
-use zhat::host::io::{expect_writable, write_atomically, write_npy};
+use zhat::host::input::{expect_writable, write_atomically, write_npy};
 
 use command::{Failure, Outcome, Progress, expect_apart, given, name};
 use error::Error;
@@ -57,10 +57,10 @@ use train::{Outcome as Ended, Stage, Trainer};
 use trained::Summary;
 use vocabulary::Vocabulary;
 
-/// What to type before the arguments.
+/// The command line before the arguments.
 const PROGRAM: &str = "cargo run --release --features cli --example train_lm --";
 
-/// What a resumed run has already.
+/// The options that a resumed run takes from its checkpoint.
 const SETTINGS: [&str; 12] = [
     "method",
     "noise",
@@ -76,7 +76,7 @@ const SETTINGS: [&str; 12] = [
     "seed",
 ];
 
-/// What a run may leave in its folder.
+/// The files that a run may write to its folder.
 const WRITTEN: [&str; 15] = [
     "run.safetensors",
     "rows.npy",
@@ -95,7 +95,7 @@ const WRITTEN: [&str; 15] = [
     "queries_labels.npy",
 ];
 
-/// Trains a log-bilinear language model on text.
+/// Train a log-bilinear language model on text.
 ///
 /// A text is one sentence a line, words between white space. Arrays (rows.npy, bias.npy, …), words.txt and report.json
 /// go to the folder of --output, and the run itself to run.safetensors in it, at every validation and on Ctrl-C;
@@ -109,12 +109,12 @@ const WRITTEN: [&str; 15] = [
   train_lm train.txt --valid valid.txt --resume lm/run.safetensors -o lm"
 )]
 struct Train {
-    /// The text to learn from
+    /// The text to train on
     text: PathBuf,
-    /// A text to stop by
+    /// The text for validation
     #[arg(long, value_name = "FILE")]
     valid: PathBuf,
-    /// A text to report on
+    /// The text for the report
     #[arg(long, value_name = "FILE")]
     test: Option<PathBuf>,
     /// The folder for the model
@@ -123,31 +123,31 @@ struct Train {
     /// Continue a run; its settings and words stay as they were
     #[arg(long, value_name = "FILE", conflicts_with_all = SETTINGS)]
     resume: Option<PathBuf>,
-    /// What is minimised
+    /// The objective
     #[arg(long, value_enum, default_value_t = Method::Mle)]
     method: Method,
-    /// Noise words of a step, for nce
+    /// The number of noise words of a step, for nce
     #[arg(long, value_name = "COUNT", default_value_t = 1000)]
     noise: usize,
     /// α of α·(ln Z)², for penalty
     #[arg(long, value_name = "NUMBER", default_value_t = 0.1)]
     alpha: f32,
-    /// Entries of the vocabulary, <unk> and </s> included; all words of the text without
+    /// The number of entries of the vocabulary, <unk> and </s> included; all words of the text if absent
     #[arg(long, value_name = "COUNT")]
     size: Option<usize>,
     /// d, the length of a word's vector
     #[arg(long, value_name = "COUNT", default_value_t = 64)]
     dimension: usize,
-    /// Words of a context
+    /// The number of words of a context
     #[arg(long, value_name = "COUNT", default_value_t = 9)]
     context: usize,
-    /// How input and output vectors relate: untied, tied, mapped, mapped2, …
+    /// The relation of input and output vectors: untied, tied, mapped, mapped2, …
     #[arg(long, default_value = "untied", value_parser = tying)]
     tying: Tying,
-    /// Passes over the text, at most
+    /// The most passes over the text
     #[arg(long, value_name = "COUNT", default_value_t = 4)]
     epochs: u32,
-    /// Contexts of a step
+    /// The number of contexts of a step
     #[arg(long, value_name = "COUNT", default_value_t = 512)]
     batch: usize,
     /// Adam's learning rate at d = 64
@@ -156,7 +156,7 @@ struct Train {
     /// The share of a query's elements that are dropped in training
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     dropout: f32,
-    /// Seed of everything that is random
+    /// The seed of everything that is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Also write calibration.npy: queries of this many training contexts, evenly taken
@@ -254,7 +254,7 @@ impl Train {
         progress.print(&self.text(&summary))
     }
 
-    /// What to type for the same again. Without folders: those are the user's own.
+    /// Returns the command line that repeats the run, without folders, which are the user's own.
     fn typed(&self) -> String {
         let mut command = format!("{PROGRAM} {} --valid {}", name(&self.text), name(&self.valid));
         if let Some(test) = &self.test {
@@ -300,7 +300,7 @@ impl Train {
         }
     }
 
-    /// Queries of a text with their contexts and next words.
+    /// Writes queries of a text with their contexts and next words.
     fn sample(&self, model: &LogBilinear, tokens: &Tokens, count: usize, name: &str) -> Outcome {
         if count == 0 {
             return Ok(());

@@ -6,8 +6,7 @@
 //! p(w) = exp(u_w) / Z(q)
 //! ```
 //!
-//! ∘ is the product element by element: the context matrices are diagonal. See [`Tying`] for how r
-//! and v relate.
+//! ∘ is the product element by element: the context matrices are diagonal. [`Tying`] describes how r and v relate.
 
 use core::ops::Range;
 
@@ -20,17 +19,17 @@ use super::error::Error;
 use super::random::{self, Purpose};
 use super::shape::{Shape, Tying};
 
-/// A log-bilinear model: its parameters and what they predict.
+/// The parameters of a log-bilinear model, and its predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogBilinear {
     pub shape: Shape,
-    /// Rows, bias, context weights, then the input table or the map: one vector, so that the
-    /// optimiser and a checkpoint need not know the parts.
+    /// Rows, bias, context weights, then the input table or the map: one vector, so that the optimiser and a checkpoint
+    /// need not know the parts.
     pub values: Vec<f32>,
 }
 
 impl LogBilinear {
-    /// A model that predicts every word by its frequency, with small random vectors.
+    /// Creates a model that predicts every word by its frequency, with small random vectors.
     pub fn new(shape: Shape, counts: &[u64], seed: u64) -> Self {
         let mut values = vec![0.0; shape.parameters()];
         let mut rng = random::stream(seed, Purpose::Start, 0);
@@ -50,7 +49,7 @@ impl LogBilinear {
         }
         values[shape.weights()].fill(1.0 / shape.context as f32);
         if let Some(map) = shape.map() {
-            // Only the first map is the identity, or all of them would learn the same.
+            // Only the first map starts as the identity, or all of them would learn the same.
             fill(map.clone(), &mut values);
             for i in 0..shape.dimension {
                 values[map.start + i * (shape.width() + 1)] += 1.0;
@@ -59,33 +58,33 @@ impl LogBilinear {
         Self { shape, values }
     }
 
-    /// The sizes.
+    /// Returns the sizes.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The output rows v, one a word.
+    /// Returns the output rows v, one for each word.
     pub fn rows(&self) -> Matrix {
         self.matrix(self.shape.rows(), self.shape.dimension)
     }
 
-    /// The bias b of every word.
+    /// Returns the bias b of every word.
     pub fn bias(&self) -> &[f32] {
         &self.values[self.shape.bias()]
     }
 
-    /// The input vectors r, one a word; the rows themselves unless the model is untied.
+    /// Returns the input vectors r, one for each word; the rows themselves unless the model is untied.
     pub fn input(&self) -> Matrix {
         self.matrix(self.shape.input(), self.shape.dimension)
     }
 
-    /// The context weights c, one row a position, the oldest word first. With several maps, a row
-    /// is the weights for the first map, then those for the second, and so on.
+    /// Returns the context weights c, one row for each position, the oldest word first. With several maps, a row has
+    /// the weights for the first map, then those for the second, and so on.
     pub fn context_weights(&self) -> Matrix {
         self.matrix(self.shape.weights(), self.shape.width())
     }
 
-    /// The maps side by side, \[M_1 M_2 …\], if there are any: d rows, q = \[M_1 M_2 …\] × the sums.
+    /// Returns the maps side by side, \[M_1 M_2 …\], if there are any: d rows, q = \[M_1 M_2 …\] × the sums.
     pub fn map(&self) -> Option<Matrix> {
         self.shape.map().map(|range| self.matrix(range, self.shape.width()))
     }
@@ -94,8 +93,8 @@ impl LogBilinear {
         Matrix::new(self.values[range].to_vec(), cols).expect("a part is a number of whole rows")
     }
 
-    /// The queries of `contexts`, which are windows of the model's context length one after the
-    /// other, each with its oldest word first.
+    /// Computes the queries of `contexts`, which are windows of the model's context length one after the other, each
+    /// with its oldest word first.
     pub fn queries(&self, contexts: &[u32]) -> Result<Matrix, Error> {
         let Shape { classes, dimension, context, .. } = self.shape;
         if !contexts.len().is_multiple_of(context) {
@@ -112,8 +111,7 @@ impl LogBilinear {
     }
 
     #[cfg(test)]
-    /// The words of `vocabulary` as a context: the last ones that fit, after `</s>` for those that
-    /// are missing.
+    /// Makes a context of the words of `vocabulary` in a text: the last ones that fit, after `</s>` for missing ones.
     pub fn context(&self, vocabulary: &super::vocabulary::Vocabulary, words: &str) -> Vec<u32> {
         let ids: Vec<u32> = words.split_whitespace().map(|word| vocabulary.id(word)).collect();
         let used = &ids[ids.len().saturating_sub(self.shape.context)..];
@@ -122,7 +120,7 @@ impl LogBilinear {
         context
     }
 
-    /// Σ_j c_j ∘ r_{w_j} into `sums`, and what the maps make of it into `queries`.
+    /// Computes Σ_j c_j ∘ r_{w_j} into `sums`, and its product with the maps into `queries`.
     pub fn forward(&self, contexts: &[u32], sums: &mut [f32], queries: &mut [f32]) {
         let Shape { dimension, context, .. } = self.shape;
         let input = &self.values[self.shape.input()];
@@ -145,7 +143,7 @@ impl LogBilinear {
     }
 
     #[cfg(test)]
-    /// The score of every word for `query`, which has the model's dimension.
+    /// Computes the score of every word for `query`, which has the model's dimension.
     pub fn scores(&self, query: &[f32]) -> Result<Vec<f32>, Error> {
         if query.len() != self.shape.dimension {
             return Err(Error::Setting("the query's length is not the model's dimension"));
@@ -153,7 +151,7 @@ impl LogBilinear {
         Ok((0..self.shape.classes as u32).map(|word| self.score(word, query)).collect())
     }
 
-    /// v_w·q + b_w.
+    /// Computes v_w·q + b_w.
     pub fn score(&self, word: u32, query: &[f32]) -> f32 {
         let d = self.shape.dimension;
         let row = &self.values[word as usize * d..][..d];

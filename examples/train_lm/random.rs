@@ -1,11 +1,11 @@
-//! Random streams that depend on the seed, the purpose and a counter, and on nothing else.
+//! Random streams that depend only on the seed, the purpose and a counter.
 //!
-//! So a run that was stopped and continued draws what an uninterrupted one would have drawn.
+//! So a run that was stopped and continued draws the same numbers as an uninterrupted one.
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// What a stream is for: no two purposes share one.
+/// The purpose of a stream: no two purposes share one.
 #[derive(Clone, Copy)]
 pub enum Purpose {
     Start = 1,
@@ -14,7 +14,7 @@ pub enum Purpose {
     Dropout,
 }
 
-/// The stream of `purpose` number `counter`.
+/// Returns the stream of `purpose` with the number `counter`.
 pub fn stream(seed: u64, purpose: Purpose, counter: u64) -> Pcg32 {
     // One round of splitmix64, so that neighbouring counters start far apart.
     let mut x = seed ^ counter.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -23,12 +23,12 @@ pub fn stream(seed: u64, purpose: Purpose, counter: u64) -> Pcg32 {
     Pcg32::new(x ^ (x >> 31), purpose as u64)
 }
 
-/// Uniform in 0..n: the high half of a product, whose bias is below n/2³².
+/// Draws uniformly from 0..n: the high half of a product, whose bias is below n/2³².
 pub fn below(rng: &mut Pcg32, n: u32) -> u32 {
     ((u64::from(rng.next_u32()) * u64::from(n)) >> 32) as u32
 }
 
-/// 0..n in the random order of one epoch (Fisher and Yates).
+/// Returns 0..n in the random order of one epoch (Fisher and Yates).
 pub fn order(n: usize, seed: u64, epoch: u64) -> Vec<u32> {
     let mut rng = stream(seed, Purpose::Order, epoch);
     let mut order: Vec<u32> = (0..n as u32).collect();

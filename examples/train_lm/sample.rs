@@ -1,4 +1,4 @@
-//! Contexts of a text as queries, to tune an index on or to test one.
+//! Contexts of a text as queries, to tune or test an index.
 
 use zhat::host::Matrix;
 
@@ -6,22 +6,22 @@ use super::error::Error;
 use super::model::LogBilinear;
 use super::text::Tokens;
 
-/// Queries with the contexts that they are of and the words that came next.
+/// Queries with their contexts and the words that came next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// One row for each.
+    /// The queries, one row for each.
     pub queries: Matrix,
-    /// The words of their contexts, one context after the other.
+    /// The words of the contexts, one context after the other.
     pub contexts: Vec<u32>,
     /// The next words.
     pub labels: Vec<u32>,
 }
 
 impl LogBilinear {
-    /// `count` contexts at equal steps over a text; all of them if there are no more.
+    /// Takes `count` contexts at equal steps over a text; all of them if there are no more.
     ///
     /// # Errors
-    /// [`Error::Setting`], if the text was numbered with another vocabulary.
+    /// [`Error::Setting`] if the text was numbered with another vocabulary.
     pub fn sample(&self, tokens: &Tokens, count: usize) -> Result<Sample, Error> {
         tokens.check(self.shape().classes)?;
         let n = tokens.ids().len();

@@ -1,9 +1,9 @@
-//! What a training run is told.
+//! The settings of a training run.
 
 use super::error::Error;
 use super::shape::Tying;
 
-/// What training minimises.
+/// The objective that training minimises.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objective {
     /// −ln p of the next word, over the whole vocabulary.
@@ -15,7 +15,7 @@ pub enum Objective {
     },
     /// Noise-contrastive estimation with Z clamped to 1.
     Contrastive {
-        /// k, the noise words a minibatch shares.
+        /// k, the number of noise words that a minibatch shares.
         noise: usize,
     },
 }
@@ -27,26 +27,26 @@ pub struct Settings {
     pub dimension: usize,
     /// The number of words before the predicted one.
     pub context: usize,
-    /// How input and output vectors relate.
+    /// The relation of input and output vectors.
     pub tying: Tying,
-    /// What is minimised.
+    /// The objective.
     pub objective: Objective,
-    /// The contexts of a step.
+    /// The number of contexts of a step.
     pub batch: usize,
-    /// Adam's learning rate at d = 64; at another d it is scaled by √(64/d). It falls in a straight
-    /// line to 0 at the last epoch's end.
+    /// Adam's learning rate at d = 64; at another d it is scaled by √(64/d). It falls linearly to 0 at the end of the
+    /// last epoch.
     pub learning_rate: f32,
     /// The share of a query's elements that are dropped in training.
     pub dropout: f32,
-    /// Passes over the text, unless validation ends the run before.
+    /// The number of passes over the text, unless validation ends the run earlier.
     pub epochs: u32,
-    /// Validations in a pass. Within a pass perplexity goes up and down by a few per cent (the end
-    /// of a pass is its best point), so that more than one may halve the learning rate too early.
+    /// The number of validations in a pass. Within a pass perplexity varies by a few per cent (the end of a pass is its
+    /// best point), so more than one may halve the learning rate too early.
     pub validations: u32,
-    /// Training stops when this many validations were no better than the best before them. Each of
-    /// them also takes training back to the best parameters, at half the learning rate.
+    /// Training stops when this many validations were no better than the best before them. Each of them also resets
+    /// training to the best parameters, at half the learning rate.
     pub patience: u32,
-    /// Everything random follows from it.
+    /// The seed of everything that is random.
     pub seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The sizes of a model, and where its parts lie in the vector of parameters.
+//! The sizes of a model, and the places of its parts in the vector of parameters.
 
 use core::fmt;
 use core::ops::Range;
@@ -8,7 +8,7 @@ use super::error::Error;
 use super::settings::Settings;
 use super::vocabulary::Vocabulary;
 
-/// How the input vectors r and the output rows v relate.
+/// The relation of the input vectors r and the output rows v.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tying {
     /// r and v are separate tables, as in the papers.
@@ -16,8 +16,8 @@ pub enum Tying {
     /// r = v. A diagonal between them would change nothing: it merges into the c_j. The affinity of
     /// two words at a distance is then the same in both orders, which costs perplexity.
     Tied,
-    /// r = v, and q = Σ_a M_a Σ_j c_{a,j} ∘ v_{w_j} with d × d matrices M_a, which tell the orders
-    /// apart. One such map recovers most of what tying costs, each further one some more.
+    /// r = v, and q = Σ_a M_a Σ_j c_{a,j} ∘ v_{w_j} with d × d matrices M_a, which tell the orders apart. One such map
+    /// recovers most of the perplexity that tying costs, each further one some more.
     Mapped {
         /// The number of maps, at least 1.
         maps: usize,
@@ -57,9 +57,9 @@ pub struct Shape {
     pub classes: usize,
     /// The length of a word vector, d.
     pub dimension: usize,
-    /// The number of words a context holds.
+    /// The number of words in a context.
     pub context: usize,
-    /// How input and output vectors relate.
+    /// The relation of input and output vectors.
     pub tying: Tying,
 }
 
@@ -73,7 +73,7 @@ impl Shape {
         }
     }
 
-    /// The length of the sums over a context: one part of length d for every map.
+    /// Returns the length of the sums over a context: one part of length d for every map.
     pub fn width(&self) -> usize {
         match self.tying {
             Tying::Mapped { maps } => maps * self.dimension,
@@ -111,7 +111,7 @@ impl Shape {
         matches!(self.tying, Tying::Mapped { .. }).then_some(start..end)
     }
 
-    /// The number of parameters.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> usize {
         let end = self.weights().end;
         match self.tying {

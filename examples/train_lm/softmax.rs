@@ -5,9 +5,9 @@
 //! ∂loss/∂u_i = p_i (1 + 2α ln Z) − [i = w]
 //! ```
 //!
-//! The penalty is self-normalisation after Devlin et al. (2014). The vocabulary is cut into blocks
-//! of rows: every block is one task with its own part of the gradient, and what they share (ln Z and
-//! the query's gradient) is added in block order, so that the result does not depend on threads.
+//! The penalty is self-normalisation after Devlin et al. (2014). The vocabulary is cut into blocks of rows: every block
+//! is one task with its own part of the gradient. The shared parts (ln Z and the query's gradient) are added in block
+//! order, so that the result does not depend on threads.
 
 use rayon::prelude::*;
 
@@ -15,10 +15,10 @@ use super::batch::Batch;
 use super::dense;
 use super::model::LogBilinear;
 
-/// Rows of a block: with a few hundred queries its scores stay in a core's cache.
+/// The number of rows of a block: with a few hundred queries its scores stay in a core's cache.
 const ROWS: usize = 512;
 
-/// What a block of rows contributes.
+/// The part of a block of rows.
 #[derive(Default)]
 struct Block {
     /// exp(u − top), query after query.
@@ -36,7 +36,7 @@ pub struct Softmax {
 }
 
 impl Softmax {
-    /// ln Z of every query, exactly. Leaves the scores for [`Softmax::backward`].
+    /// Computes ln Z of every query, exactly. Keeps the scores for [`Softmax::backward`].
     pub fn forward(&mut self, model: &LogBilinear, queries: &[f32]) -> &[f32] {
         let d = model.shape.dimension;
         let n = queries.len() / d;
@@ -56,8 +56,8 @@ impl Softmax {
         &self.log_z
     }
 
-    /// Adds the gradient of the mean loss: rows and bias into `gradient`, queries into the batch.
-    /// [`Softmax::forward`] has run on the same batch.
+    /// Adds the gradient of the mean loss: rows and bias into `gradient`, queries into the batch. [`Softmax::forward`]
+    /// must have run on the same batch.
     pub fn backward(&mut self, model: &LogBilinear, batch: &mut Batch, penalty: f32, gradient: &mut [f32]) {
         let d = model.shape.dimension;
         let (row_gradient, rest) = gradient.split_at_mut(model.shape.rows().end);
@@ -119,9 +119,9 @@ impl Block {
     }
 }
 
-/// Replaces scores by exp(score + bias − top); returns top, their largest, and the sum.
+/// Replaces scores by exp(score + bias − top). Returns top, the largest score with its bias, and the sum.
 fn exponentiate(scores: &mut [f32], bias: &[f32]) -> (f32, f32) {
-    // Sixteen lanes, or the compiler may not reorder the sums to vectorise them.
+    // Sixteen lanes, as the compiler may not reorder a sum to vectorise it.
     const LANES: usize = 16;
     let mut tops = [f32::NEG_INFINITY; LANES];
     for (scores, bias) in scores.chunks_mut(LANES).zip(bias.chunks(LANES)) {

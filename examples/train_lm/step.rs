@@ -16,8 +16,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Adds the gradient of the batch's mean loss to `gradient`, which is zero. Returns the mean
-    /// ln p of the true words; for the contrastive objective that is with Z = 1.
+    /// Adds the gradient of the batch's mean loss to `gradient`, which must be zero. Returns the mean ln p of the true
+    /// words, which for the contrastive objective assumes Z = 1.
     pub fn gradient(
         &mut self,
         model: &LogBilinear,

@@ -4,7 +4,7 @@ use super::settings::{Objective, Settings};
 use super::train::Trainer;
 use super::trained::{Evaluation, Summary};
 
-/// Summarises a run that was started by `command`, on a text of this name and length.
+/// Summarises a run that `command` started, on a text of this name and length.
 pub fn summary(
     trainer: &Trainer,
     command: &str,

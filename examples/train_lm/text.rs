@@ -1,4 +1,4 @@
-//! Text as a stream of word numbers, and the contexts in it.
+//! Text as a stream of word numbers, and its contexts.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Numbers the words of `text`; blank lines are no sentences.
+    /// Numbers the words of `text`. Blank lines are no sentences.
     pub fn new(text: &str, vocabulary: &Vocabulary) -> Result<Self, Error> {
         let mut ids = Vec::new();
         for line in text.lines() {
@@ -44,16 +44,15 @@ impl Tokens {
         Ok(Self { ids, end: vocabulary.end(), classes: vocabulary.len() })
     }
 
-    /// Every position of it is predicted once, `</s>` included.
+    /// Returns the numbers. Each of them is predicted once, `</s>` included.
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
 
     /// Writes the words before position `at` into `context`, the oldest first.
     ///
-    /// A context ends at its sentence: the places before the first word hold `</s>`, all of them. So
-    /// a model needs nothing from before the sentence, and learns from those places how far into
-    /// the sentence it is.
+    /// A context ends at its sentence: all places before the first word hold `</s>`. So a model needs nothing from
+    /// before the sentence, and learns from those places how far into the sentence it is.
     pub fn context(&self, at: usize, context: &mut [u32]) {
         let before = self.ids.get(..at).unwrap_or(&[]);
         let sentence = before.iter().rev().take_while(|&&id| id != self.end);
@@ -63,7 +62,7 @@ impl Tokens {
         }
     }
 
-    /// Refuses a text whose words were numbered by another vocabulary than that of a model.
+    /// Checks that the words were numbered with a vocabulary of the model's size.
     pub fn check(&self, classes: usize) -> Result<(), Error> {
         match self.classes == classes {
             true => Ok(()),
@@ -71,7 +70,7 @@ impl Tokens {
         }
     }
 
-    /// How often each word of the vocabulary occurs.
+    /// Counts how often each word of the vocabulary occurs.
     pub fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; self.classes];
         for &id in &self.ids {

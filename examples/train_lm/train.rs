@@ -14,10 +14,10 @@ use super::step::Workspace;
 use super::text::Tokens;
 use super::vocabulary::Vocabulary;
 
-/// Steps between two progress reports.
+/// The number of steps between two progress reports.
 const REPORT: u64 = 50;
 
-/// What a run is doing.
+/// The stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Stepping through the training text.
@@ -26,28 +26,28 @@ pub enum Stage {
     Validated,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// What the run is doing.
+    /// The current stage.
     pub stage: Stage,
-    /// The steps made.
+    /// The number of steps so far.
     pub step: u64,
-    /// The steps that the run makes at most.
+    /// The most steps of the run.
     pub steps: u64,
     /// Training: the perplexity since the last report (with Z = 1 for the contrastive objective).
     /// Validated: the exactly normalised perplexity on the validation text.
     pub perplexity: f64,
-    /// The learning rate now.
+    /// The current learning rate.
     pub learning_rate: f32,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It converged or used up its epochs.
     Finished,
-    /// It was told to stop; a later run continues where it was.
+    /// It was told to stop; a later run can continue it.
     Stopped,
 }
 
@@ -73,8 +73,8 @@ impl Trainer {
         Ok(Self { settings, vocabulary, model, adam, failures: 0, best: None })
     }
 
-    /// Trains until it has converged, its epochs are used up, or `stop` is set. `report` is called
-    /// every few steps and after every validation.
+    /// Trains until the run has converged, its epochs are used up, or `stop` is set. Calls `report` every few steps and
+    /// after every validation.
     pub fn run(
         &mut self,
         train: &Tokens,
@@ -131,7 +131,8 @@ impl Trainer {
         Ok(Outcome::Finished)
     }
 
-    /// Keeps the parameters if they are the best so far, or goes back to those.
+    /// Measures the validation perplexity. Keeps the parameters if they are the best so far, or returns to the best
+    /// ones.
     fn validate(&mut self, valid: &Tokens) -> Result<f64, Error> {
         let perplexity = evaluate(&self.model, valid)?.perplexity;
         if !perplexity.is_finite() {
@@ -147,7 +148,7 @@ impl Trainer {
         Ok(perplexity)
     }
 
-    /// The model of the best validation, or the current one before the first.
+    /// Returns the model of the best validation, or the current one before the first.
     pub fn best(&self) -> LogBilinear {
         match &self.best {
             Some((_, values)) => LogBilinear { shape: self.model.shape, values: values.clone() },
@@ -155,12 +156,12 @@ impl Trainer {
         }
     }
 
-    /// The words of the model.
+    /// Returns the words of the model.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
 
-    /// The settings of the run.
+    /// Returns the settings of the run.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

@@ -1,4 +1,4 @@
-//! The words a model knows, numbered by frequency.
+//! The words that a model knows, numbered by frequency.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use super::error::Error;
 
 pub use zhat::language::{END, UNKNOWN};
 
-/// The words of a model, with `<unk>` and `</s>` always among them.
+/// The words of a model; `<unk>` and `</s>` are always among them.
 ///
-/// Words are numbered from the most to the least frequent (ties by spelling, so that the same text
-/// always gives the same numbers). A `<unk>` or `</s>` that already stands in the text is that entry.
+/// Words are numbered from the most to the least frequent (ties by spelling, so that the same text always gives the
+/// same numbers). A `<unk>` or `</s>` in the text counts as that entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
     words: Vec<String>,
@@ -19,8 +19,8 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Counts the words of `text` (one sentence a line, words between white space) and keeps the
-    /// most frequent, `size` entries in all, or every one of them if there is no `size`.
+    /// Counts the words of `text` (one sentence a line, words between white space) and keeps the most frequent, `size`
+    /// entries in all, or all of them if there is no `size`.
     pub fn from_text(text: &str, size: Option<usize>) -> Result<Self, Error> {
         let mut counts: HashMap<&str, u64> = HashMap::new();
         let mut sentences = 0;
@@ -44,7 +44,7 @@ impl Vocabulary {
         if size > available {
             return Err(Error::VocabularyAboveText { asked: size, available });
         }
-        // What falls below the limit is counted as `<unk>`: that decides its rank.
+        // Words below the limit count as `<unk>`, which decides its rank.
         let kept = size.saturating_sub(2);
         let dropped: u64 = ranked[kept..].iter().map(|(_, n)| n).sum();
         ranked.truncate(kept);
@@ -75,29 +75,29 @@ impl Vocabulary {
         Ok(Self { words, ids, unknown, end })
     }
 
-    /// The number of entries, `<unk>` and `</s>` included.
+    /// Returns the number of entries, `<unk>` and `</s>` included.
     #[allow(clippy::len_without_is_empty)] // There is no empty vocabulary.
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// The words in the order of their numbers.
+    /// Returns the words in the order of their numbers.
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// The number of `word`, or of `<unk>` if it is not in the vocabulary.
+    /// Returns the number of `word`, or of `<unk>` if it is not in the vocabulary.
     pub fn id(&self, word: &str) -> u32 {
         self.ids.get(word).copied().unwrap_or(self.unknown)
     }
 
-    /// The number of `</s>`.
+    /// Returns the number of `</s>`.
     pub fn end(&self) -> u32 {
         self.end
     }
 
     #[cfg(test)]
-    /// The number of `<unk>`.
+    /// Returns the number of `<unk>`.
     pub fn unknown(&self) -> u32 {
         self.unknown
     }

@@ -1,5 +1,5 @@
-//! The functions for C, with arbitrary bytes as a model, arbitrary lengths and caps: an error or an answer, and nothing
-//! written outside of what the caller has.
+//! Calls the functions for C with arbitrary bytes as a model, and arbitrary lengths and caps: they must return an error
+//! or an answer, and write only to the caller's memory.
 //!
 //! The first eight bytes are the numbers of the call, the rest is the model.
 #![no_main]
@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use zhat::capi::*;
 use zhat_fuzz::Aligned;
 
-/// What follows the memory that is handed over.
+/// The value after the caller's memory, which no call may change.
 const GUARD: u32 = 0xdead_beef;
 const LONGEST_QUERY: usize = 80;
 const MOST_WORDS: usize = 400;
@@ -20,12 +20,12 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let file = Aligned::model(bytes);
-    // Anywhere in the words: a file need not be aligned to be refused.
+    // At any offset: a file that is not aligned must be refused.
     let start = usize::from(numbers[0] >> 6).min(file.bytes().len());
     let bytes = &file.bytes()[start..];
     look_at(bytes);
     for open in [zhat_open, zhat_open_trusted, zhat_open_prefix, zhat_open_prefix_trusted] {
-        // Zeros, as C has them before a model is opened.
+        // Zeros, the state of a model in C before it is opened.
         let mut model = MaybeUninit::<ZhatModel>::zeroed();
         // SAFETY: the pointers are to what they say, and the file outlives the model.
         let opened = unsafe { open(model.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// What the first bytes say, as far as there are any.
+/// Reads the first bytes, as far as there are any.
 fn look_at(bytes: &[u8]) {
     for len in [0, 7, ZHAT_FILE_HEADER_LEN - 1, ZHAT_FILE_HEADER_LEN, bytes.len()] {
         let len = len.min(bytes.len());
@@ -54,7 +54,7 @@ fn look_at(bytes: &[u8]) {
     }
 }
 
-/// What a model says of itself.
+/// Calls the functions that read a model's properties.
 fn ask(model: *const ZhatModel, id: u32) {
     let mut input = MaybeUninit::<ZhatInput>::uninit();
     let (mut name, mut len) = (std::ptr::null(), 0);

@@ -1,4 +1,4 @@
-//! Arbitrary bytes as an encoder of keywords: it is refused, or it encodes whatever comes without a panic.
+//! Opens arbitrary bytes as an encoder of keywords: it is refused, or it encodes any frames without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

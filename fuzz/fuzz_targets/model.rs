@@ -1,6 +1,5 @@
-//! Arbitrary bytes as a model file: whatever is in there, nothing may panic, read outside or go on for long. It is opened
-//! with all checks, or trusted where they fail, and then asked everything that a model can be asked, about one query: its
-//! checksum says which.
+//! Opens arbitrary bytes as a model file: nothing may panic, read outside or take long. Opens it with all checks, or
+//! trusted if they fail, and then calls everything with one query, which its checksum selects.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +12,7 @@ use zhat::model::{FORMAT_VERSION, FileHeader};
 use zhat::{Budget, Classifier, Error, Log2, Model, QueryBuffer, exact, scratch_words, seen_words};
 use zhat_fuzz::Aligned;
 
-/// The widest query and the most classes that are asked about; files beyond that are only opened.
+/// The widest query and the most classes that are tried; larger files are only opened.
 const D: usize = 64;
 const N: usize = 512;
 type Query = QueryBuffer<D>;
@@ -36,21 +35,21 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// The first bytes as they are: flash that holds anything.
+/// Reads the first bytes as they are, as if flash held anything.
 fn read_prefix(bytes: &[u8]) {
     let header = FileHeader::read(bytes);
     match Model::file_len(bytes) {
         Ok(len) => assert!(header.is_ok_and(|header| header.len as usize == len && header.version == FORMAT_VERSION)),
         Err(_) => assert!(header.map_or(true, |header| header.version != FORMAT_VERSION)),
     }
-    // A mended file in flash that is longer: what is after it changes nothing.
+    // A repaired file in longer flash: the bytes after it change nothing.
     let file = Aligned::model(bytes);
     let flash = Aligned::in_flash(file.bytes());
     let [long, own] = [Model::from_prefix(flash.bytes()), Model::from_bytes(file.bytes())];
     assert_eq!(long.ok().map(|model| model.len()), own.ok().map(|model| model.len()));
 }
 
-/// The views of a model.
+/// Calls the methods of a model.
 fn look_at(model: &Model<'_>) {
     let _ = (model.sections().count(), model.settings(), model.measured(), model.fmbe().map(|table| table.features()));
     for class in [0, 1, model.classes() - 1, model.classes(), usize::MAX] {
@@ -63,7 +62,7 @@ fn look_at(model: &Model<'_>) {
     let _ = model.names().map(|names| Context::words::<3>(names, "a few words"));
 }
 
-/// A query of floats or of int8, ordinary or not.
+/// Sets a query of floats or int8, ordinary or not, and runs all estimators.
 fn ask(model: &Model<'_>, choice: u32) {
     if model.classes() > N || model.dim() > D {
         return;
@@ -100,7 +99,7 @@ fn all_estimators(model: &Model<'_>, query: &Query) {
     }
 }
 
-/// The classifier with the stored budget and with others.
+/// Runs the classifier with the stored budget and with others.
 fn classify(model: &Model<'_>, query: &Query, scratch: &mut [u32]) -> Result<(), Error> {
     let stored = Classifier::new(*model)?;
     let mut rng = Pcg32::new(1, 1);

@@ -1,4 +1,4 @@
-//! Arbitrary bytes as a .txt file: an error or values, nothing else.
+//! Reads arbitrary bytes as a .txt file: an error or values, nothing else.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| zhat_fuzz::read("txt", bytes));

@@ -1,7 +1,7 @@
-//! What the targets share.
+//! The common parts of the targets.
 
 use twox_hash::XxHash32;
-use zhat::host::io::{ReadOptions, read_everything};
+use zhat::host::input::{ReadOptions, read_everything};
 use zhat::model::FORMAT_VERSION;
 
 const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
@@ -13,7 +13,8 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// A model file of these bytes, whose magic, version, length and checksum are mended: or none would get past them.
+    /// Makes a model file of these bytes with the right magic, version, length and checksum: otherwise no input would
+    /// get past them.
     pub fn model(bytes: &[u8]) -> Self {
         let mut copy = Self { words: vec![0; bytes.len().div_ceil(8)], len: bytes.len() };
         let file = copy.bytes_mut();
@@ -29,7 +30,7 @@ impl Aligned {
         copy
     }
 
-    /// These bytes with erased flash behind them.
+    /// Puts erased flash behind these bytes.
     pub fn in_flash(bytes: &[u8]) -> Self {
         let len = bytes.len() + 24;
         let mut copy = Self { words: vec![u64::MAX; len.div_ceil(8)], len };
@@ -37,7 +38,7 @@ impl Aligned {
         copy
     }
 
-    /// An encoder of keywords of these bytes, whose magic and version are mended.
+    /// Makes an encoder of keywords of these bytes, with the right magic and version.
     pub fn encoder(bytes: &[u8]) -> Self {
         let mut copy = Self { words: vec![0; bytes.len().div_ceil(8)], len: bytes.len() };
         let file = copy.bytes_mut();
@@ -54,12 +55,12 @@ impl Aligned {
         &mut bytes[..self.len]
     }
 
-    /// The checksum of the file: a number that any change changes.
+    /// Returns the checksum of the file: a number that any change changes.
     pub fn checksum(&self) -> u32 {
         self.bytes().get(16..20).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: any word is eight bytes.
         let (_, bytes, _) = unsafe { self.words.align_to::<u8>() };
@@ -67,7 +68,7 @@ impl Aligned {
     }
 }
 
-/// Every reader of files with this extension: as they are read by default, turned, in part, or by the name of a tensor.
+/// Runs every reader of files with this extension: by default, transposed, in part, or with the name of a tensor.
 pub fn read(extension: &str, bytes: &[u8]) {
     let whole = ReadOptions::default();
     let options = [
@@ -77,6 +78,6 @@ pub fn read(extension: &str, bytes: &[u8]) {
         ReadOptions { transpose: true, limit: Some(1), ..whole },
         ReadOptions { tensor: Some("a"), ..whole },
     ];
-    // One of them for each input, so that there are more inputs.
+    // One set of options for each input, so that more inputs are tried.
     let _ = read_everything(extension, bytes, options[bytes.len() % options.len()]);
 }

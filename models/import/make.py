@@ -222,6 +222,16 @@ def main():
     )
 
 
+def direct():
+    """A layer that takes the network's input as it is."""
+    across = np.ascontiguousarray(WEIGHTS.T)
+    save(
+        "logistic",
+        [node("Gemm", "x fc.weight fc.bias", "s", "fc"), *softmax()],
+        [tensor("fc.weight", across[:INPUTS]), tensor("fc.bias", BIAS)],
+    )
+
+
 def save_tflite(name, tensors, operators):
     """Tensors are (name, shape, type, data, scales, zero point); operators are (code, inputs, outputs)."""
     import flatbuffers
@@ -317,4 +327,5 @@ def tflite():
 if __name__ == "__main__":
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
     main()
+    direct()
     tflite()

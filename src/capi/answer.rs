@@ -1,9 +1,9 @@
-//! Classifying a query.
+//! Classification of a query.
 
 use super::error::code;
 use super::scratch::Memory;
 use super::{ZhatError, ZhatModel, pointers};
-use crate::estimators::exact_up_to;
+use crate::estimators::{exact_up_to, known_of, set_of};
 use crate::{Classifier, Error, LogSum, Model, Prediction, Query};
 
 /// The most classes that a call returns.
@@ -17,13 +17,14 @@ pub struct ZhatClass {
     pub id: u32,
     /// Its probability.
     pub p: f32,
-    /// The lower end of the 95 % interval around it; zero where there is none.
+    /// The lower end of the 95 % interval around it; zero if there is no interval.
     pub lower: f32,
-    /// The upper end; one where there is none.
+    /// The upper end; one if there is no interval.
     pub upper: f32,
 }
 
-/// Yes, no, or that the model was built with too few queries to tell.
+/// Yes, no, or unknown: the model was built with too few queries, the cap is smaller than the stored one, or the scratch
+/// memory was too small for the search (`overflowed`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ZhatAnswer {
@@ -31,41 +32,42 @@ pub enum ZhatAnswer {
     No = 0,
     /// Yes.
     Yes = 1,
-    /// The model does not say.
+    /// Unknown.
     Unknown = 2,
 }
 
-/// The answer to a query apart from the top classes, and what it cost.
+/// The answer to a query apart from the top classes, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct ZhatResult {
     /// ln Z.
     pub log_z: f32,
-    /// Whether the query is like those that the model was measured with. Only then do the classes have intervals.
+    /// Yes if the query is like those that the model was calibrated with. Only then do the classes have intervals, and only
+    /// with the stored budget.
     pub familiar: ZhatAnswer,
-    /// Whether the energy is above the model's threshold for inputs that are none of the classes.
+    /// Yes if the energy is above the model's threshold for inputs that belong to no class.
     pub rejected: ZhatAnswer,
-    /// −ln Z: large where the input is like nothing the layer was trained on.
+    /// −ln Z: large if the input is unlike everything the layer was trained on.
     pub energy: f32,
-    /// The share of the probability that was not scored but predicted.
+    /// The far share: the part of Z that was predicted and not scored.
     pub far_share: f32,
-    /// Rows scored.
+    /// The number of rows scored.
     pub rows: u32,
-    /// Nodes of the tree predicted.
+    /// The number of nodes of the tree predicted.
     pub nodes: u32,
-    /// Bytes of weights read.
+    /// The number of bytes of weights read.
     pub bytes: u32,
-    /// How many classes were written: fewer than asked for only if fewer rows were scored.
+    /// The number of classes written. Fewer than `top_len` only if fewer rows were scored.
     pub top_len: u32,
-    /// 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
-    /// sharp as with `zhat_scratch_words`. 0 otherwise.
+    /// 1 if the scratch memory was too small for all nodes that the budget would have reached, 0 otherwise. The answer is
+    /// within the budget, but its error was not measured, and there are no intervals.
     pub overflowed: u32,
-    /// For `zhat_probability` alone: Z and the norm of the query, in full.
+    /// Z in full and a hash of the query, for `zhat_probability` only.
     pub whole: [u32; 4],
 }
 
-/// Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
-/// stored in the model, which the intervals were measured with. A model without an index has all rows scored.
+/// Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes. Zero stands for the
+/// stored budget, the only one with intervals. If the model has no index, all rows are scored.
 ///
 /// # Safety
 /// `model` points to a model, or to zeros; `query` to `query_len` floats; `scratch` to `scratch_words` words, `top` to
@@ -88,7 +90,8 @@ pub unsafe extern "C" fn zhat_classify(
     code(unsafe { answer(model, (query, query_len), Query::set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// `zhat_classify` for a query in int8, as TFLite and CMSIS-NN have it: a value is `(query[i] - zero_point) * scale`.
+/// Classifies a query in int8, as TFLite and CMSIS-NN output it: a value is `(query[i] - zero_point) * scale`.
+/// Otherwise as `zhat_classify`.
 ///
 /// # Safety
 /// As `zhat_classify`, with `query_len` bytes.
@@ -112,7 +115,7 @@ pub unsafe extern "C" fn zhat_classify_i8(
     code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// `zhat_classify` for a query in uint8: a value is `(query[i] - zero_point) * scale`.
+/// Classifies a query in uint8: a value is `(query[i] - zero_point) * scale`. Otherwise as `zhat_classify`.
 ///
 /// # Safety
 /// As `zhat_classify`, with `query_len` bytes.
@@ -136,7 +139,7 @@ pub unsafe extern "C" fn zhat_classify_u8(
     code(unsafe { answer(model, (query, query_len), set, Method::Within(cap), memory, (top, top_len), result) })
 }
 
-/// `zhat_classify` for a query in int16: a value is `query[i] * scale`.
+/// Classifies a query in int16: a value is `query[i] * scale`. Otherwise as `zhat_classify`.
 ///
 /// # Safety
 /// As `zhat_classify`, with `query_len` numbers of 16 bits.
@@ -180,7 +183,7 @@ pub unsafe extern "C" fn zhat_exact(
     code(unsafe { answer(model, (query, query_len), Query::set, Method::Exact, memory, (top, top_len), result) })
 }
 
-/// `zhat_exact` for a query in int8, as `zhat_classify_i8` takes it.
+/// Finds the exact probabilities for a query in int8, as `zhat_classify_i8` takes it. Otherwise as `zhat_exact`.
 ///
 /// # Safety
 /// As `zhat_classify_i8`.
@@ -203,7 +206,7 @@ pub unsafe extern "C" fn zhat_exact_i8(
     code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
-/// `zhat_exact` for a query in uint8, as `zhat_classify_u8` takes it.
+/// Finds the exact probabilities for a query in uint8, as `zhat_classify_u8` takes it. Otherwise as `zhat_exact`.
 ///
 /// # Safety
 /// As `zhat_classify_u8`.
@@ -226,7 +229,7 @@ pub unsafe extern "C" fn zhat_exact_u8(
     code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
-/// `zhat_exact` for a query in int16, as `zhat_classify_i16` takes it.
+/// Finds the exact probabilities for a query in int16, as `zhat_classify_i16` takes it. Otherwise as `zhat_exact`.
 ///
 /// # Safety
 /// As `zhat_classify_i16`.
@@ -248,15 +251,15 @@ pub unsafe extern "C" fn zhat_exact_i16(
     code(unsafe { answer(model, (query, query_len), set, Method::Exact, memory, (top, top_len), result) })
 }
 
-/// Gets the probability of any class for the query of the last call, by one more dot product: `scratch` is the memory of that call,
-/// with nothing written to it since, and `result` is its result. `ZHAT_ERROR_OTHER_QUERY` if the memory holds another query, as far
-/// as can be told.
+/// Gets the probability of any class for the query of the last call, with one more dot product. `scratch` is the memory
+/// of that call, with nothing written to it since, and `result` is its result. Returns `ZHAT_ERROR_OTHER_QUERY` if the
+/// memory is known to hold another query.
 ///
-/// A model that was built without `--lookup` is searched for the row of the class: four instructions for each class.
+/// If the model was built without `--lookup`, this searches for the row of the class: four instructions for each class.
 ///
 /// # Safety
 /// `model` points to a model, or to zeros; `scratch` to `scratch_words` words that were handed to `zhat_classify` or `zhat_exact`,
-/// `result` to what that call wrote, and `p` to room for a float.
+/// `result` to the result of that call, and `p` to room for a float.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn zhat_probability(
     model: *const ZhatModel,
@@ -281,25 +284,101 @@ pub unsafe extern "C" fn zhat_probability(
 fn probability(model: &Model<'_>, words: &[u32], result: &ZhatResult, class: usize) -> Result<f32, ZhatError> {
     let query = Query::left_in(words, model.rows().stride()).ok_or(ZhatError::Scratch)?;
     query.check(model)?;
-    let [exponent, low, high, norm] = result.whole;
-    if query.norm().to_bits() != norm {
+    let [exponent, low, high, fingerprint] = result.whole;
+    if query.fingerprint() != fingerprint {
         return Err(ZhatError::OtherQuery);
     }
     let row = model.row_of_class(class).ok_or(ZhatError::NoSuchClass)?;
     Ok(LogSum::from_words([exponent, low, high]).share(model.rows().score(row, query)))
 }
 
-/// How an answer is found.
+/// Finds how many of the classes that a call returned are in the set that holds the true class for this share of the inputs:
+/// the first `len` of `top`, and `more` is 1 if there are others, or 0. `ZHAT_ERROR_ABSENT` if there is no such set: the model was
+/// built without sets, has none of this level, or the query is not like those that they were measured with.
+///
+/// # Safety
+/// `model` points to a model, or to zeros; `top` and `result` to what `zhat_classify` or `zhat_exact` wrote for it (`top` may be
+/// null where no class was asked for), `len` and `more` to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_set(
+    model: *const ZhatModel,
+    top: *const ZhatClass,
+    result: *const ZhatResult,
+    level: f32,
+    len: *mut u32,
+    more: *mut u32,
+) -> ZhatError {
+    let get = || {
+        // SAFETY: the caller's promise.
+        let (model, result) = unsafe { (pointers::shared(model)?.model()?, pointers::shared(result)?) };
+        let all = match result.top_len as usize {
+            0 => &[],
+            // SAFETY: the caller's promise.
+            top_len => unsafe { pointers::slice(top, top_len.min(ZHAT_MAX_TOP))? },
+        };
+        let is_familiar = result.familiar.into();
+        let all = all.iter().map(|class| class.p);
+        let (found, others) = set_of(model, level, result.nodes, is_familiar, all).ok_or(ZhatError::Absent)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            pointers::put(len, found as u32)?;
+            pointers::put(more, others.into())
+        }
+    };
+    code(get())
+}
+
+/// Finds whether the query of the last call is one of the classes at all, by what was learnt from examples that are none: `scratch`
+/// is the memory of that call, with nothing written to it since, `top` and `result` are what it wrote. `ZHAT_ERROR_ABSENT` if the
+/// model was built without such examples, or no class was asked for. `ZHAT_ANSWER_UNKNOWN` if the call had another budget than what was
+/// measured.
+///
+/// # Safety
+/// As `zhat_probability` and `zhat_set`; `known` points to room for an answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zhat_is_known(
+    model: *const ZhatModel,
+    scratch: *const u32,
+    scratch_words: usize,
+    top: *const ZhatClass,
+    result: *const ZhatResult,
+    known: *mut ZhatAnswer,
+) -> ZhatError {
+    let get = || {
+        // SAFETY: the caller's promise.
+        let (model, words, result) = unsafe {
+            (pointers::shared(model)?.model()?, pointers::slice(scratch, scratch_words)?, pointers::shared(result)?)
+        };
+        if result.top_len == 0 || model.recognition().is_none() {
+            return Err(ZhatError::Absent);
+        }
+        // SAFETY: the caller's promise.
+        let p = unsafe { pointers::shared(top)? }.p;
+        let query = Query::left_in(words, model.rows().stride()).ok_or(ZhatError::Scratch)?;
+        query.check(model)?;
+        if query.norm().to_bits() != result.whole[3] {
+            return Err(ZhatError::OtherQuery);
+        }
+        let (work, numbers) = ((result.nodes, result.familiar.into()), (result.energy, p, result.far_share));
+        // SAFETY: the caller's promise.
+        unsafe { pointers::put(known, known_of(model, query, work, numbers).into()) }
+    };
+    code(get())
+}
+
+/// The method that finds an answer.
 #[derive(Clone, Copy)]
 enum Method {
-    /// By the classifier, within a cap, or the stored one for zero.
+    /// The classifier, within a cap; zero stands for the stored budget.
     Within(u32),
-    /// By all rows.
+    /// All rows.
     Exact,
 }
 
+/// Answers a query: the common part of all functions of this file.
+///
 /// # Safety
-/// As `zhat_classify`, with every length beside its pointer; `set` makes a query of the values.
+/// As `zhat_classify`, with every length beside its pointer. `set` makes a query of the values.
 unsafe fn answer<T>(
     model: *const ZhatModel,
     (values, len): (*const T, usize),
@@ -323,7 +402,7 @@ unsafe fn answer<T>(
     unsafe { put(&prediction, query, top, result) }
 }
 
-/// Compiled once, whatever the query came as.
+/// Runs the method. Compiled once for all types of queries.
 #[inline(never)]
 fn predict(
     model: &Model<'_>,
@@ -343,8 +422,10 @@ fn predict(
     }
 }
 
+/// Writes the answer to the caller's memory.
+///
 /// # Safety
-/// `top` has room for the classes of the prediction, and `result` for a result.
+/// `top` must have room for the classes of the prediction, and `result` for a result.
 unsafe fn put(
     prediction: &Prediction<ZHAT_MAX_TOP>,
     query: &Query,
@@ -359,6 +440,16 @@ unsafe fn put(
     }
     // SAFETY: the caller's promise.
     unsafe { pointers::put(result, ZhatResult::of(prediction, query)) }
+}
+
+impl From<ZhatAnswer> for Option<bool> {
+    fn from(answer: ZhatAnswer) -> Self {
+        match answer {
+            ZhatAnswer::Yes => Some(true),
+            ZhatAnswer::No => Some(false),
+            ZhatAnswer::Unknown => None,
+        }
+    }
 }
 
 impl From<Option<bool>> for ZhatAnswer {
@@ -386,7 +477,7 @@ impl ZhatResult {
             bytes: prediction.work.bytes,
             top_len: prediction.top.len() as u32,
             overflowed: prediction.overflowed().into(),
-            whole: [exponent, low, high, query.norm().to_bits()],
+            whole: [exponent, low, high, query.fingerprint()],
         }
     }
 }

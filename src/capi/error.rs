@@ -4,15 +4,15 @@ use core::ffi::{CStr, c_char};
 
 use crate::Error;
 
-/// What a function returns: zero if all went well.
+/// The result of a function: zero if it succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ZhatError {
-    /// All went well.
+    /// Success.
     None = 0,
     /// A pointer is null.
     Null = 1,
-    /// A pointer is not aligned for what it points to; a model file has to start on a word boundary.
+    /// A pointer is not aligned for its type; a model file has to start on a word boundary.
     Misaligned = 2,
     /// The model was not opened.
     NotOpen = 3,
@@ -20,7 +20,7 @@ pub enum ZhatError {
     Truncated = 4,
     /// There are bytes after the end of the model.
     TrailingBytes = 5,
-    /// Not a zhat model file.
+    /// The bytes are not a zhat model file.
     NotAModel = 6,
     /// The model file is of a version that this library does not read.
     Version = 7,
@@ -30,27 +30,27 @@ pub enum ZhatError {
     Header = 9,
     /// A section of the model file is missing, unknown, of the wrong length or of invalid content.
     Section = 10,
-    /// The query has another length than the model's dimension.
+    /// The query's length is not the model's dimension.
     QueryLength = 11,
     /// The query holds NaN or an infinity.
     QueryNotFinite = 12,
     /// The query is so large that scores could leave the range of ±4 000 nats.
     QueryTooLarge = 13,
-    /// More classes were asked for than `ZHAT_MAX_TOP`.
+    /// More than `ZHAT_MAX_TOP` classes were requested.
     TopTooLong = 14,
-    /// The scratch memory is too small for the model: `zhat_scratch_words` says how much is enough.
+    /// The scratch memory is too small for the model: `zhat_scratch_words` returns how much is enough.
     Scratch = 15,
     /// The model file has no index.
     NoIndex = 16,
-    /// The budget is not enough for a class: `zhat_least_cap` says what is.
+    /// The budget is too small to score even one class: `zhat_least_cap` returns the smallest cap.
     Budget = 17,
-    /// None of these.
+    /// An error without a code of its own.
     Other = 18,
-    /// The model's rows are of 4 bits, and the library was built without `rows4`.
+    /// The model's rows are 4-bit, and the library was built without `rows4`.
     FourBitRows = 19,
-    /// There is no such class.
+    /// The class number is not below `zhat_classes`.
     NoSuchClass = 20,
-    /// The model file does not hold what was asked for: names, or an input scale.
+    /// The model file has no names, or no input scale.
     Absent = 21,
     /// The scratch memory does not hold the query of this result any more.
     OtherQuery = 22,
@@ -88,25 +88,27 @@ impl ZhatError {
             Self::None => c"no error",
             Self::Null => c"a pointer is null",
             Self::Misaligned => c"a pointer is not aligned",
-            Self::NotOpen => c"the model was not opened",
+            Self::NotOpen => c"the model was not opened: call zhat_open",
             Self::Truncated => c"the model file is cut short",
             Self::TrailingBytes => c"there are bytes after the end of the model",
             Self::NotAModel => c"not a zhat model file",
-            Self::Version => c"the version of the model file is not supported",
+            Self::Version => {
+                c"the version of the model file is not supported: build the model with this release of zhat"
+            }
             Self::Checksum => c"the checksum does not match",
             Self::Header => c"the model's header is invalid",
             Self::Section => c"a section of the model is invalid",
             Self::QueryLength => c"the query's length is not the model's dimension",
             Self::QueryNotFinite => c"the query holds NaN or an infinity",
             Self::QueryTooLarge => c"the query is too large",
-            Self::TopTooLong => c"too many classes are asked for",
-            Self::Scratch => c"the scratch memory is too small",
-            Self::NoIndex => c"the model has no index",
-            Self::Budget => c"the budget is too small",
+            Self::TopTooLong => c"more than ZHAT_MAX_TOP classes are requested",
+            Self::Scratch => c"the scratch memory is too small: see zhat_scratch_words",
+            Self::NoIndex => c"the model has no index: call zhat_exact",
+            Self::Budget => c"the budget is too small: see zhat_least_cap",
             Self::Other => c"other error",
-            Self::FourBitRows => c"the model's rows are of 4 bits, which this library was built without",
-            Self::NoSuchClass => c"there is no such class",
-            Self::Absent => c"the model file does not hold what was asked for",
+            Self::FourBitRows => c"the model's rows are 4-bit: build the library with the feature rows4",
+            Self::NoSuchClass => c"there is no such class in the model",
+            Self::Absent => c"the model file has no names, or no input scale",
             Self::OtherQuery => c"the scratch memory does not hold the query of this result",
         }
     }
@@ -133,19 +135,19 @@ impl From<Error> for ZhatError {
             Error::QueryWords(_) | Error::QueryColumns(_) | Error::ScratchWords(_) => Self::Scratch,
             Error::NoIndex => Self::NoIndex,
             Error::Budget(_) => Self::Budget,
-            Error::NoQuery | Error::OtherModel => Self::OtherQuery,
+            Error::NoQuery | Error::OtherModel | Error::OtherQuery => Self::OtherQuery,
             Error::NoSuchClass => Self::NoSuchClass,
             Error::MarkWords(_) | Error::NoiseScores(_) | Error::NoBounds => Self::Other,
         }
     }
 }
 
-/// From the `?` of a body to the number that C sees.
+/// Turns the result of a body with `?` into the code that C sees.
 pub(super) fn code(result: Result<(), ZhatError>) -> ZhatError {
     result.err().unwrap_or(ZhatError::None)
 }
 
-/// Returns an error in words: text that ends with a zero and lasts forever, for any number.
+/// Returns the text of an error for any number: static, and with a zero at the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn zhat_error_text(error: i32) -> *const c_char {
     let known = ZhatError::ALL.into_iter().find(|known| *known as i32 == error);

@@ -12,29 +12,30 @@
 //! error = zhat_classify(&model, activations, 64, 0, scratch, sizeof scratch / sizeof scratch[0], top, 5, &result);
 //! ```
 //!
-//! Queries in int8 and uint8, with scale and zero point, and in int16 have functions of their own. [`zhat_open_prefix`] opens a
-//! model in a flash partition, [`zhat_file_header`] tells what is in one, [`zhat_name`] and [`zhat_probability`] are about any class. Nothing is allocated and nothing
-//! panics; a call that cannot be answered returns a [`ZhatError`]. `examples/c` of the repository is a whole program, with
-//! startup and linker script; the page `guide::own_board` has the lines for CMake. The static library:
+//! Queries in int8 and uint8, with scale and zero point, and in int16 have functions of their own. [`zhat_open_prefix`]
+//! opens a model in a flash partition, and [`zhat_file_header`] reads the version and build of the file in one.
+//! [`zhat_name`] and [`zhat_probability`] take any class. Nothing is allocated and nothing panics; a call that fails
+//! returns a [`ZhatError`]. `examples/c` of the repository is a whole program, with startup and linker script; the page
+//! `guide::c_projects` is the way with CMake, and has `zhat.hpp` for C++. This command builds the static library:
 //!
 //! ```text
 //! cargo rustc --release --lib --crate-type staticlib --features capi --target thumbv7em-none-eabihf -- --cfg zhat_staticlib
 //! ```
 //!
-//! The last words add a panic handler, without which no static library is made for a target without an operating
-//! system. They are no feature, because a Rust program that happens to switch all features on has a handler of its own.
-//! Link with `-Wl,--gc-sections`: the handler is then gone, since nothing calls it. (For a host, add the feature
-//! `std`; for models of 4-bit rows, `rows4`.)
+//! The last part adds a panic handler, without which a static library cannot be built for a target without an operating
+//! system. It is a flag and not a feature, because a Rust program with all features on has a handler of its own. Link
+//! with `-Wl,--gc-sections`, which removes the handler, since nothing calls it. (For a host, add the feature `std`; for
+//! models of 4-bit rows, `rows4`.)
 //!
 //! # Memory
-//! The caller has all of it: the model file's bytes (in flash, on a word boundary), a `zhat_model` (a few hundred
-//! bytes that point into the file), and scratch memory for a call, an array of
-//! `ZHAT_SCRATCH_WORDS(classes, dim, node_words)` words. `zhat inspect` prints the three numbers, and
-//! [`zhat_scratch_words`] says at run time how many words are enough.
+//! The caller owns all memory: the model file's bytes (in flash, on a word boundary), a `zhat_model` (a few hundred
+//! bytes that point into the file), and scratch memory for a call, an array of `ZHAT_SCRATCH_WORDS(classes, dim,
+//! node_words)` words. `zhat inspect` prints the three numbers, and [`zhat_scratch_words`] returns at run time how many
+//! words are enough.
 //!
 //! # Threads and interrupts
-//! No function keeps state of its own. An open model is only read: any number of tasks and interrupt handlers may use
-//! it at the same time. Scratch memory and results belong to one call at a time.
+//! No function keeps state. An open model is only read: any number of tasks and interrupt handlers may use it at the
+//! same time. Scratch memory and results belong to one call at a time.
 //!
 //! # The same calls from Rust
 //! ```
@@ -77,13 +78,15 @@ mod scratch;
 
 pub use answer::{
     ZHAT_MAX_TOP, ZhatAnswer, ZhatClass, ZhatResult, zhat_classify, zhat_classify_i8, zhat_classify_i16,
-    zhat_classify_u8, zhat_exact, zhat_exact_i8, zhat_exact_i16, zhat_exact_u8, zhat_probability,
+    zhat_classify_u8, zhat_exact, zhat_exact_i8, zhat_exact_i16, zhat_exact_u8, zhat_is_known, zhat_probability,
+    zhat_set,
 };
 pub use error::{ZhatError, zhat_error_text};
 pub use model::{
     ZHAT_FILE_HEADER_LEN, ZHAT_FORMAT_VERSION, ZHAT_MODEL_WORDS, ZHAT_VERSION, ZHAT_VERSION_MAJOR, ZHAT_VERSION_MINOR,
-    ZHAT_VERSION_PATCH, ZhatHeader, ZhatInput, ZhatModel, zhat_build_id, zhat_cap_for_cycles, zhat_cap_for_instructions, zhat_classes, zhat_dim, zhat_file_header,
-    zhat_file_len, zhat_input_scale, zhat_least_cap, zhat_name, zhat_open, zhat_open_prefix, zhat_open_prefix_trusted,
-    zhat_open_trusted, zhat_scratch_words, zhat_scratch_words_for, zhat_version,
+    ZHAT_VERSION_PATCH, ZhatHeader, ZhatInput, ZhatModel, zhat_build_id, zhat_cap_for_cycles,
+    zhat_cap_for_instructions, zhat_classes, zhat_dim, zhat_file_header, zhat_file_len, zhat_input_scale,
+    zhat_least_cap, zhat_name, zhat_open, zhat_open_prefix, zhat_open_prefix_trusted, zhat_open_trusted,
+    zhat_scratch_words, zhat_scratch_words_for, zhat_version,
 };
 pub use scratch::scratch_words;

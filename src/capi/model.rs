@@ -1,4 +1,4 @@
-//! Opening a model, and what it says of itself.
+//! Opens a model and reads its properties.
 
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
@@ -7,7 +7,8 @@ use super::error::code;
 use super::{ZhatError, pointers};
 use crate::model::{Budget, FORMAT_VERSION, FileHeader, Model};
 
-/// The version of this header, to compare with `zhat_version()`, that of the library: `major << 16 | minor << 8 | patch`.
+/// The version of this header, `major << 16 | minor << 8 | patch`. Compare it with `zhat_version()`, the version of the
+/// library.
 pub const ZHAT_VERSION: u32 = ZHAT_VERSION_MAJOR << 16 | ZHAT_VERSION_MINOR << 8 | ZHAT_VERSION_PATCH;
 
 /// The first number of the version.
@@ -22,7 +23,7 @@ pub const ZHAT_VERSION_PATCH: u32 = 0;
 /// The version of the model files that this library reads.
 pub const ZHAT_FORMAT_VERSION: u32 = 6;
 
-/// The bytes of a model file that `zhat_file_header` and `zhat_file_len` need.
+/// The number of bytes of a model file that `zhat_file_header` and `zhat_file_len` need.
 pub const ZHAT_FILE_HEADER_LEN: usize = 20;
 
 // Literals, as cbindgen reads no others.
@@ -41,16 +42,16 @@ const fn number(text: &str) -> u32 {
     }
 }
 
-/// Returns the version of the library, as `ZHAT_VERSION` of the header that it came with.
+/// Returns the version of the library: `ZHAT_VERSION` of the header that belongs to it.
 #[unsafe(no_mangle)]
 pub extern "C" fn zhat_version() -> u32 {
     ZHAT_VERSION
 }
 
-/// Words of a pointer's size that an open model takes up.
+/// The size of an open model, in words of a pointer's size.
 pub const ZHAT_MODEL_WORDS: usize = 112;
 
-/// Marks an open model; memory that starts as zeros does not have it.
+/// The state of an open model; zeroed memory does not have it.
 const OPEN: usize = 0x7a68_6174;
 const CLOSED: usize = 0;
 
@@ -79,12 +80,13 @@ impl ZhatModel {
         if self.state != OPEN {
             return Err(ZhatError::NotOpen);
         }
-        // SAFETY: whatever is open was made by `new`, or is a copy of it.
+        // SAFETY: only `new` sets this state, so this model was made by it or is a copy.
         Ok(unsafe { &*self.parts.as_ptr().cast::<Model<'static>>() })
     }
 }
 
-/// Opens a model file and checks all of it, checksum included. After an error no model is open, whatever was before.
+/// Opens a model file and checks all of it, checksum included. After an error the model is closed, even if it was open
+/// before.
 ///
 /// # Safety
 /// `model` points to room for a model, `bytes` to `len` bytes that stay as they are while the model is in use.
@@ -94,8 +96,8 @@ pub unsafe extern "C" fn zhat_open(model: *mut ZhatModel, bytes: *const u8, len:
     code(unsafe { open(model, bytes, len, Model::from_bytes) })
 }
 
-/// Opens a model file without reading all of its content, for a file that `zhat_open` accepted before. A damaged one gives
-/// wrong answers, nothing worse: classes are always below `zhat_classes`.
+/// Opens a model file without the checks that read all of its content, for a file that `zhat_open` accepted before. A
+/// damaged file gives wrong answers, but no access outside of it: classes are always below `zhat_classes`.
 ///
 /// # Safety
 /// As `zhat_open`.
@@ -105,8 +107,8 @@ pub unsafe extern "C" fn zhat_open_trusted(model: *mut ZhatModel, bytes: *const 
     code(unsafe { open(model, bytes, len, Model::from_bytes_trusted) })
 }
 
-/// Opens the model file at the start of a flash partition of `len` bytes, and checks all of it as `zhat_open` does. What
-/// follows the file is not read, and erased flash is an error.
+/// Opens the model file at the start of a flash partition of `len` bytes, and checks all of it as `zhat_open` does.
+/// Bytes after the file are not read, and erased flash is an error.
 ///
 /// # Safety
 /// As `zhat_open`.
@@ -116,8 +118,8 @@ pub unsafe extern "C" fn zhat_open_prefix(model: *mut ZhatModel, bytes: *const u
     code(unsafe { open(model, bytes, len, Model::from_prefix) })
 }
 
-/// Opens the model file at the start of a flash partition of `len` bytes as `zhat_open_trusted` does, after `zhat_open_prefix`
-/// accepted it once.
+/// Opens the model file at the start of a flash partition of `len` bytes as `zhat_open_trusted` does, if
+/// `zhat_open_prefix` accepted it before.
 ///
 /// # Safety
 /// As `zhat_open`.
@@ -127,20 +129,20 @@ pub unsafe extern "C" fn zhat_open_prefix_trusted(model: *mut ZhatModel, bytes: 
     code(unsafe { open(model, bytes, len, Model::from_prefix_trusted) })
 }
 
-/// What the first bytes of a model file say about it. Nothing but the magic bytes was checked.
+/// The version, length and build of a model file, from its first bytes. Nothing but the magic bytes was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ZhatHeader {
-    /// The version of the format: this library opens `ZHAT_FORMAT_VERSION` alone.
+    /// The version of the format. This library opens only `ZHAT_FORMAT_VERSION`.
     pub version: u32,
-    /// The length of the file in bytes, as it says itself.
+    /// The length of the file in bytes, as its header states it.
     pub len: u32,
     /// The checksum of the file, which tells one build of a model from another.
     pub build_id: u32,
 }
 
-/// Reads version, length and build of a model file from its first `len` bytes: `ZHAT_FILE_HEADER_LEN` are enough, on any boundary,
-/// and these bytes mean the same in every version of the format.
+/// Reads version, length and build of a model file from its first bytes. `len` must be at least `ZHAT_FILE_HEADER_LEN`;
+/// the bytes need not be aligned, and they mean the same in every version of the format.
 ///
 /// # Safety
 /// `bytes` points to `len` bytes, `header` to room for a header.
@@ -155,8 +157,8 @@ pub unsafe extern "C" fn zhat_file_header(bytes: *const u8, len: usize, header: 
     code(read())
 }
 
-/// Returns the length of the model file whose first `len` bytes these are; zero if they are none of a file that this library
-/// reads. The length is what the file says itself, and may be more than there is: `zhat_open_prefix` checks it.
+/// Returns the length of the model file that starts with these `len` bytes; zero if they are not from a file that this
+/// library reads. The length is the one in the header, and may be more than there is: `zhat_open_prefix` checks it.
 ///
 /// # Safety
 /// `bytes` is null or points to `len` bytes.
@@ -172,10 +174,9 @@ unsafe fn open(
     len: usize,
     open: fn(&'static [u8]) -> Result<Model<'static>, crate::Error>,
 ) -> Result<(), ZhatError> {
-    // First of all, so that no model that was opened before answers after an error. The state is the first field.
-    // SAFETY: the caller's promise.
+    // Closed first, so that after an error no earlier model answers. The state is the first field.
     unsafe { pointers::put(model.cast(), CLOSED)? };
-    // SAFETY: the caller's promise; 'static stands for as long as the model is in use.
+    // SAFETY: the caller's promise; 'static stands for the time during which the model is in use.
     let opened = open(unsafe { pointers::slice(bytes, len) }?)?;
     // SAFETY: the caller's promise.
     unsafe { pointers::put(model, ZhatModel::new(opened)) }
@@ -201,7 +202,7 @@ pub unsafe extern "C" fn zhat_dim(model: *const ZhatModel) -> usize {
     unsafe { pointers::shared(model) }.and_then(ZhatModel::model).map_or(0, Model::dim)
 }
 
-/// Returns the least cap that `zhat_classify` takes, other than zero; zero if the model is null or was not opened.
+/// Returns the smallest cap that `zhat_classify` takes, apart from zero; zero if the model is null or was not opened.
 ///
 /// # Safety
 /// As `zhat_classes`.
@@ -211,7 +212,7 @@ pub unsafe extern "C" fn zhat_least_cap(model: *const ZhatModel) -> u32 {
     unsafe { pointers::shared(model) }.and_then(ZhatModel::model).map_or(0, |model| model.least_cap() as u32)
 }
 
-/// Returns the words of scratch memory that are enough for any query within the budget that is stored in the model; zero if the
+/// Returns the number of words of scratch memory that are enough for any query within the stored budget; zero if the
 /// model is null or was not opened.
 ///
 /// # Safety
@@ -223,8 +224,8 @@ pub unsafe extern "C" fn zhat_scratch_words(model: *const ZhatModel) -> usize {
     model.map_or(0, |model| model.query_words() + model.scratch_words())
 }
 
-/// Returns the words of scratch memory that are enough for any query within `cap` rows and nodes: `zhat_scratch_words` for a cap
-/// that is not the stored one. Zero if the model is null or was not opened.
+/// Returns the number of words of scratch memory that are enough for any query within `cap` rows and nodes, for a cap
+/// other than the stored one; zero if the model is null or was not opened.
 ///
 /// # Safety
 /// As `zhat_classes`.
@@ -273,11 +274,11 @@ pub unsafe extern "C" fn zhat_build_id(model: *const ZhatModel) -> u32 {
     unsafe { pointers::shared(model) }.and_then(ZhatModel::model).map_or(0, Model::build_id)
 }
 
-/// How int8 activations are to be read: a value is `(activation - zero_point) * scale`.
+/// The scale of int8 activations: a value is `(activation - zero_point) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct ZhatInput {
-    /// What a step is worth.
+    /// The value of one step.
     pub scale: f32,
     /// The activation that stands for zero. For uint8 activations it is 128 more.
     pub zero_point: i8,

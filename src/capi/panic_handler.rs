@@ -1,4 +1,4 @@
-//! What a static library has to have, and nothing reaches.
+//! The panic handler that a static library must have. Nothing calls it.
 
 use core::panic::PanicInfo;
 

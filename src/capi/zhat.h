@@ -25,7 +25,8 @@
 #define ZHAT_EXACT_SCRATCH_WORDS(dim) (4 + ((dim) + 3) / 4 * 2)
 
 
-// The version of this header, to compare with `zhat_version()`, that of the library: `major << 16 | minor << 8 | patch`.
+// The version of this header, `major << 16 | minor << 8 | patch`. Compare it with `zhat_version()`, the version of the
+// library.
 #define ZHAT_VERSION (((ZHAT_VERSION_MAJOR << 16) | (ZHAT_VERSION_MINOR << 8)) | ZHAT_VERSION_PATCH)
 
 // The first number of the version.
@@ -40,26 +41,26 @@
 // The version of the model files that this library reads.
 #define ZHAT_FORMAT_VERSION 6
 
-// The bytes of a model file that `zhat_file_header` and `zhat_file_len` need.
+// The number of bytes of a model file that `zhat_file_header` and `zhat_file_len` need.
 #define ZHAT_FILE_HEADER_LEN 20
 
-// Words of a pointer's size that an open model takes up.
+// The size of an open model, in words of a pointer's size.
 #define ZHAT_MODEL_WORDS 112
 
 // The most classes that a call returns.
 #define ZHAT_MAX_TOP 16
 
-// What a function returns: zero if all went well.
+// The result of a function: zero if it succeeded.
 enum zhat_error
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-  // All went well.
+  // Success.
   ZHAT_ERROR_NONE = 0,
   // A pointer is null.
   ZHAT_ERROR_NULL = 1,
-  // A pointer is not aligned for what it points to; a model file has to start on a word boundary.
+  // A pointer is not aligned for its type; a model file has to start on a word boundary.
   ZHAT_ERROR_MISALIGNED = 2,
   // The model was not opened.
   ZHAT_ERROR_NOT_OPEN = 3,
@@ -67,7 +68,7 @@ enum zhat_error
   ZHAT_ERROR_TRUNCATED = 4,
   // There are bytes after the end of the model.
   ZHAT_ERROR_TRAILING_BYTES = 5,
-  // Not a zhat model file.
+  // The bytes are not a zhat model file.
   ZHAT_ERROR_NOT_A_MODEL = 6,
   // The model file is of a version that this library does not read.
   ZHAT_ERROR_VERSION = 7,
@@ -77,27 +78,27 @@ enum zhat_error
   ZHAT_ERROR_HEADER = 9,
   // A section of the model file is missing, unknown, of the wrong length or of invalid content.
   ZHAT_ERROR_SECTION = 10,
-  // The query has another length than the model's dimension.
+  // The query's length is not the model's dimension.
   ZHAT_ERROR_QUERY_LENGTH = 11,
   // The query holds NaN or an infinity.
   ZHAT_ERROR_QUERY_NOT_FINITE = 12,
   // The query is so large that scores could leave the range of ±4 000 nats.
   ZHAT_ERROR_QUERY_TOO_LARGE = 13,
-  // More classes were asked for than `ZHAT_MAX_TOP`.
+  // More than `ZHAT_MAX_TOP` classes were requested.
   ZHAT_ERROR_TOP_TOO_LONG = 14,
-  // The scratch memory is too small for the model: `zhat_scratch_words` says how much is enough.
+  // The scratch memory is too small for the model: `zhat_scratch_words` returns how much is enough.
   ZHAT_ERROR_SCRATCH = 15,
   // The model file has no index.
   ZHAT_ERROR_NO_INDEX = 16,
-  // The budget is not enough for a class: `zhat_least_cap` says what is.
+  // The budget is too small to score even one class: `zhat_least_cap` returns the smallest cap.
   ZHAT_ERROR_BUDGET = 17,
-  // None of these.
+  // An error without a code of its own.
   ZHAT_ERROR_OTHER = 18,
-  // The model's rows are of 4 bits, and the library was built without `rows4`.
+  // The model's rows are 4-bit, and the library was built without `rows4`.
   ZHAT_ERROR_FOUR_BIT_ROWS = 19,
-  // There is no such class.
+  // The class number is not below `zhat_classes`.
   ZHAT_ERROR_NO_SUCH_CLASS = 20,
-  // The model file does not hold what was asked for: names, or an input scale.
+  // The model file has no names, or no input scale.
   ZHAT_ERROR_ABSENT = 21,
   // The scratch memory does not hold the query of this result any more.
   ZHAT_ERROR_OTHER_QUERY = 22,
@@ -110,7 +111,8 @@ typedef int32_t zhat_error;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Yes, no, or that the model was built with too few queries to tell.
+// Yes, no, or that it is not known: the model was built with too few queries, the cap is smaller than the stored one, or the
+// scratch memory was too small for the search (`overflowed`).
 enum zhat_answer
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -120,7 +122,7 @@ enum zhat_answer
   ZHAT_ANSWER_NO = 0,
   // Yes.
   ZHAT_ANSWER_YES = 1,
-  // The model does not say.
+  // Not known.
   ZHAT_ANSWER_UNKNOWN = 2,
 };
 #ifndef __cplusplus
@@ -139,19 +141,19 @@ typedef struct zhat_model {
   size_t parts[ZHAT_MODEL_WORDS];
 } zhat_model;
 
-// What the first bytes of a model file say about it. Nothing but the magic bytes was checked.
+// The version, length and build of a model file, from its first bytes. Nothing but the magic bytes was checked.
 typedef struct zhat_header {
-  // The version of the format: this library opens `ZHAT_FORMAT_VERSION` alone.
+  // The version of the format. This library opens only `ZHAT_FORMAT_VERSION`.
   uint32_t version;
-  // The length of the file in bytes, as it says itself.
+  // The length of the file in bytes, as its header states it.
   uint32_t len;
   // The checksum of the file, which tells one build of a model from another.
   uint32_t build_id;
 } zhat_header;
 
-// How int8 activations are to be read: a value is `(activation - zero_point) * scale`.
+// The scale of int8 activations: a value is `(activation - zero_point) * scale`.
 typedef struct zhat_input {
-  // What a step is worth.
+  // The value of one step.
   float scale;
   // The activation that stands for zero. For uint8 activations it is 128 more.
   int8_t zero_point;
@@ -163,36 +165,37 @@ typedef struct zhat_class {
   uint32_t id;
   // Its probability.
   float p;
-  // The lower end of the 95 % interval around it; zero where there is none.
+  // The lower end of the 95 % interval around it; zero if there is no interval.
   float lower;
-  // The upper end; one where there is none.
+  // The upper end; one if there is no interval.
   float upper;
 } zhat_class;
 
-// The answer to a query apart from the top classes, and what it cost.
+// The answer to a query apart from the top classes, and its cost.
 typedef struct zhat_result {
   // ln Z.
   float log_z;
-  // Whether the query is like those that the model was measured with. Only then do the classes have intervals.
+  // Whether the query is like those that the model was calibrated with. Only then do the classes have intervals, and only
+  // with the stored budget.
   zhat_answer familiar;
-  // Whether the energy is above the model's threshold for inputs that are none of the classes.
+  // Yes if the energy is above the model's threshold for inputs that belong to no class.
   zhat_answer rejected;
-  // −ln Z: large where the input is like nothing the layer was trained on.
+  // −ln Z: large if the input is unlike everything the layer was trained on.
   float energy;
-  // The share of the probability that was not scored but predicted.
+  // The far share: the part of Z that was predicted and not scored.
   float far_share;
-  // Rows scored.
+  // The number of rows scored.
   uint32_t rows;
-  // Nodes of the tree predicted.
+  // The number of nodes of the tree predicted.
   uint32_t nodes;
-  // Bytes of weights read.
+  // The number of bytes of weights read.
   uint32_t bytes;
-  // How many classes were written: fewer than asked for only if fewer rows were scored.
+  // The number of classes written. Fewer than `top_len` only if fewer rows were scored.
   uint32_t top_len;
-  // 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is right, but not as
-  // sharp as with `zhat_scratch_words`. 0 otherwise.
+  // 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is within the budget, but
+  // its error was not measured, and there are no intervals. 0 otherwise.
   uint32_t overflowed;
-  // For `zhat_probability` alone: Z and the norm of the query, in full.
+  // For `zhat_probability` alone: Z in full, and a hash of the query.
   uint32_t whole[4];
 } zhat_result;
 
@@ -200,13 +203,14 @@ typedef struct zhat_result {
 extern "C" {
 #endif // __cplusplus
 
-// Returns an error in words: text that ends with a zero and lasts forever, for any number.
+// Returns the text of an error for any number: static, and with a zero at the end.
 const char *zhat_error_text(int32_t error);
 
-// Returns the version of the library, as `ZHAT_VERSION` of the header that it came with.
+// Returns the version of the library: `ZHAT_VERSION` of the header that belongs to it.
 uint32_t zhat_version(void);
 
-// Opens a model file and checks all of it, checksum included. After an error no model is open, whatever was before.
+// Opens a model file and checks all of it, checksum included. After an error the model is closed, even if it was open
+// before.
 //
 // # Safety
 // `model` points to room for a model, `bytes` to `len` bytes that stay as they are while the model is in use.
@@ -214,8 +218,8 @@ zhat_error zhat_open(struct zhat_model *model,
                      const uint8_t *bytes,
                      size_t len);
 
-// Opens a model file without reading all of its content, for a file that `zhat_open` accepted before. A damaged one gives
-// wrong answers, nothing worse: classes are always below `zhat_classes`.
+// Opens a model file without the checks that read all of its content, for a file that `zhat_open` accepted before. A
+// damaged file gives wrong answers, but no access outside of it: classes are always below `zhat_classes`.
 //
 // # Safety
 // As `zhat_open`.
@@ -223,8 +227,8 @@ zhat_error zhat_open_trusted(struct zhat_model *model,
                              const uint8_t *bytes,
                              size_t len);
 
-// Opens the model file at the start of a flash partition of `len` bytes, and checks all of it as `zhat_open` does. What
-// follows the file is not read, and erased flash is an error.
+// Opens the model file at the start of a flash partition of `len` bytes, and checks all of it as `zhat_open` does.
+// Bytes after the file are not read, and erased flash is an error.
 //
 // # Safety
 // As `zhat_open`.
@@ -232,8 +236,8 @@ zhat_error zhat_open_prefix(struct zhat_model *model,
                             const uint8_t *bytes,
                             size_t len);
 
-// Opens the model file at the start of a flash partition of `len` bytes as `zhat_open_trusted` does, after `zhat_open_prefix`
-// accepted it once.
+// Opens the model file at the start of a flash partition of `len` bytes as `zhat_open_trusted` does, if
+// `zhat_open_prefix` accepted it before.
 //
 // # Safety
 // As `zhat_open`.
@@ -241,8 +245,8 @@ zhat_error zhat_open_prefix_trusted(struct zhat_model *model,
                                     const uint8_t *bytes,
                                     size_t len);
 
-// Reads version, length and build of a model file from its first `len` bytes: `ZHAT_FILE_HEADER_LEN` are enough, on any boundary,
-// and these bytes mean the same in every version of the format.
+// Reads version, length and build of a model file from its first bytes. `len` must be at least `ZHAT_FILE_HEADER_LEN`;
+// the bytes need not be aligned, and they mean the same in every version of the format.
 //
 // # Safety
 // `bytes` points to `len` bytes, `header` to room for a header.
@@ -250,8 +254,8 @@ zhat_error zhat_file_header(const uint8_t *bytes,
                             size_t len,
                             struct zhat_header *header);
 
-// Returns the length of the model file whose first `len` bytes these are; zero if they are none of a file that this library
-// reads. The length is what the file says itself, and may be more than there is: `zhat_open_prefix` checks it.
+// Returns the length of the model file that starts with these `len` bytes; zero if they are not from a file that this
+// library reads. The length is the one in the header, and may be more than there is: `zhat_open_prefix` checks it.
 //
 // # Safety
 // `bytes` is null or points to `len` bytes.
@@ -270,21 +274,21 @@ size_t zhat_classes(const struct zhat_model *model);
 // As `zhat_classes`.
 size_t zhat_dim(const struct zhat_model *model);
 
-// Returns the least cap that `zhat_classify` takes, other than zero; zero if the model is null or was not opened.
+// Returns the smallest cap that `zhat_classify` takes, apart from zero; zero if the model is null or was not opened.
 //
 // # Safety
 // As `zhat_classes`.
 uint32_t zhat_least_cap(const struct zhat_model *model);
 
-// Returns the words of scratch memory that are enough for any query within the budget that is stored in the model; zero if the
+// Returns the number of words of scratch memory that are enough for any query within the stored budget; zero if the
 // model is null or was not opened.
 //
 // # Safety
 // As `zhat_classes`.
 size_t zhat_scratch_words(const struct zhat_model *model);
 
-// Returns the words of scratch memory that are enough for any query within `cap` rows and nodes: `zhat_scratch_words` for a cap
-// that is not the stored one. Zero if the model is null or was not opened.
+// Returns the number of words of scratch memory that are enough for any query within `cap` rows and nodes, for a cap
+// other than the stored one; zero if the model is null or was not opened.
 //
 // # Safety
 // As `zhat_classes`.
@@ -333,7 +337,7 @@ zhat_error zhat_name(const struct zhat_model *model,
                      size_t *len);
 
 // Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
-// stored in the model, which the intervals were measured with. A model without an index has all rows scored.
+// stored in the model. Only that one has intervals. A model without an index has all rows scored.
 //
 // # Safety
 // `model` points to a model, or to zeros; `query` to `query_len` floats; `scratch` to `scratch_words` words, `top` to
@@ -349,7 +353,8 @@ zhat_error zhat_classify(const struct zhat_model *model,
                          size_t top_len,
                          struct zhat_result *result);
 
-// `zhat_classify` for a query in int8, as TFLite and CMSIS-NN have it: a value is `(query[i] - zero_point) * scale`.
+// Classifies a query in int8, as TFLite and CMSIS-NN output it: a value is `(query[i] - zero_point) * scale`.
+// Otherwise as `zhat_classify`.
 //
 // # Safety
 // As `zhat_classify`, with `query_len` bytes.
@@ -365,7 +370,7 @@ zhat_error zhat_classify_i8(const struct zhat_model *model,
                             size_t top_len,
                             struct zhat_result *result);
 
-// `zhat_classify` for a query in uint8: a value is `(query[i] - zero_point) * scale`.
+// Classifies a query in uint8: a value is `(query[i] - zero_point) * scale`. Otherwise as `zhat_classify`.
 //
 // # Safety
 // As `zhat_classify`, with `query_len` bytes.
@@ -381,7 +386,7 @@ zhat_error zhat_classify_u8(const struct zhat_model *model,
                             size_t top_len,
                             struct zhat_result *result);
 
-// `zhat_classify` for a query in int16: a value is `query[i] * scale`.
+// Classifies a query in int16: a value is `query[i] * scale`. Otherwise as `zhat_classify`.
 //
 // # Safety
 // As `zhat_classify`, with `query_len` numbers of 16 bits.
@@ -410,7 +415,7 @@ zhat_error zhat_exact(const struct zhat_model *model,
                       size_t top_len,
                       struct zhat_result *result);
 
-// `zhat_exact` for a query in int8, as `zhat_classify_i8` takes it.
+// Finds the exact probabilities for a query in int8, as `zhat_classify_i8` takes it. Otherwise as `zhat_exact`.
 //
 // # Safety
 // As `zhat_classify_i8`.
@@ -425,7 +430,7 @@ zhat_error zhat_exact_i8(const struct zhat_model *model,
                          size_t top_len,
                          struct zhat_result *result);
 
-// `zhat_exact` for a query in uint8, as `zhat_classify_u8` takes it.
+// Finds the exact probabilities for a query in uint8, as `zhat_classify_u8` takes it. Otherwise as `zhat_exact`.
 //
 // # Safety
 // As `zhat_classify_u8`.
@@ -440,7 +445,7 @@ zhat_error zhat_exact_u8(const struct zhat_model *model,
                          size_t top_len,
                          struct zhat_result *result);
 
-// `zhat_exact` for a query in int16, as `zhat_classify_i16` takes it.
+// Finds the exact probabilities for a query in int16, as `zhat_classify_i16` takes it. Otherwise as `zhat_exact`.
 //
 // # Safety
 // As `zhat_classify_i16`.
@@ -454,21 +459,49 @@ zhat_error zhat_exact_i16(const struct zhat_model *model,
                           size_t top_len,
                           struct zhat_result *result);
 
-// Gets the probability of any class for the query of the last call, by one more dot product: `scratch` is the memory of that call,
-// with nothing written to it since, and `result` is its result. `ZHAT_ERROR_OTHER_QUERY` if the memory holds another query, as far
-// as can be told.
+// Gets the probability of any class for the query of the last call, with one more dot product. `scratch` is the memory
+// of that call, with nothing written to it since, and `result` is its result. Returns `ZHAT_ERROR_OTHER_QUERY` if the
+// memory is known to hold another query.
 //
-// A model that was built without `--lookup` is searched for the row of the class: four instructions for each class.
+// If the model was built without `--lookup`, this searches for the row of the class: four instructions for each class.
 //
 // # Safety
 // `model` points to a model, or to zeros; `scratch` to `scratch_words` words that were handed to `zhat_classify` or `zhat_exact`,
-// `result` to what that call wrote, and `p` to room for a float.
+// `result` to the result of that call, and `p` to room for a float.
 zhat_error zhat_probability(const struct zhat_model *model,
                             const uint32_t *scratch,
                             size_t scratch_words,
                             const struct zhat_result *result,
                             uint32_t id,
                             float *p);
+
+// Finds how many of the classes that a call returned are in the set that holds the true class for this share of the inputs:
+// the first `len` of `top`, and `more` is 1 if there are others, or 0. `ZHAT_ERROR_ABSENT` if there is no such set: the model was
+// built without sets, has none of this level, or the query is not like those that they were measured with.
+//
+// # Safety
+// `model` points to a model, or to zeros; `top` and `result` to what `zhat_classify` or `zhat_exact` wrote for it (`top` may be
+// null where no class was asked for), `len` and `more` to room for a number.
+zhat_error zhat_set(const struct zhat_model *model,
+                    const struct zhat_class *top,
+                    const struct zhat_result *result,
+                    float level,
+                    uint32_t *len,
+                    uint32_t *more);
+
+// Finds whether the query of the last call is one of the classes at all, by what was learnt from examples that are none: `scratch`
+// is the memory of that call, with nothing written to it since, `top` and `result` are what it wrote. `ZHAT_ERROR_ABSENT` if the
+// model was built without such examples, or no class was asked for. `ZHAT_ANSWER_UNKNOWN` if the call had another budget than what was
+// measured.
+//
+// # Safety
+// As `zhat_probability` and `zhat_set`; `known` points to room for an answer.
+zhat_error zhat_is_known(const struct zhat_model *model,
+                         const uint32_t *scratch,
+                         size_t scratch_words,
+                         const struct zhat_class *top,
+                         const struct zhat_result *result,
+                         zhat_answer *known);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,15 +1,15 @@
-//! A class drawn from the estimated distribution: for text generators and other samplers.
+//! Draws a class from the estimated distribution: for text generators and other samplers.
 //!
 //! One search, as for the default estimator, but instead of the best rows it keeps one row drawn in proportion to
 //! exp(u): the i-th row offered takes the place with probability 2^sᵢ / Σ_{j≤i} 2^sⱼ (a reservoir of one; Chao, 1982).
-//! Unopened nodes are offered the same way with their predicted masses. If a node has the place in the end, its
+//! Unopened nodes are offered the same way with their predicted masses. If a node is kept in the end, its
 //! children are offered by their predictions, and so down to a leaf, whose rows are scored and drawn exactly.
 //!
-//! So the near field has the right odds within itself, and near and far as a whole those of the predictions: a scored
-//! class comes with exp(u)/Ẑ where exp(u)/Z would be right, which is off by the error of Ẑ and no more. A far class
-//! comes with what its nodes were predicted at. Exact where everything was opened. Costs the budget: an eighth of it,
-//! but no more than 64 row-equivalents, is kept for the way down; where that does not reach, the last step is a uniform
-//! draw among the node's rows.
+//! So a scored class comes with probability exp(u)/Ẑ instead of exp(u)/Z: its error is that of Ẑ and no more. A far
+//! class comes with the probability that its nodes were predicted at. The draw is exact if everything was opened.
+//!
+//! *Costs* the budget. An eighth of it, but at most 64 row-equivalents, is reserved for the descent from an unopened
+//! node to a row; where that is not enough, the last step is a uniform draw among the node's rows.
 
 use rand_core::Rng;
 
@@ -22,13 +22,13 @@ use crate::rows::Query;
 use crate::search::{Buffers, Offer, SearchResult, Work, best_first};
 use crate::tree::{Span, Tree};
 
-/// Returns the row-equivalents of a budget of `cap` that are kept for the way from an unopened node to a row: at least
-/// the row.
+/// Returns the row-equivalents of a budget of `cap` that are reserved for the descent from an unopened node to a row:
+/// at least one for the row.
 fn kept_for_descent(cap: u32) -> u32 {
     (cap / 8).clamp(1, 64)
 }
 
-/// A class that was drawn.
+/// A drawn class.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -50,11 +50,11 @@ pub struct Drawn {
     pub score: Log2,
     /// Its estimated probability, exp(score)/Ẑ.
     pub p: f32,
-    /// What it cost.
+    /// The work of the search and the descent.
     pub work: Work,
 }
 
-/// One place, and what has it.
+/// A reservoir of one: the row or node that it keeps.
 struct Reservoir<'r, R> {
     rng: &'r mut R,
     sum: LogSum,
@@ -99,7 +99,7 @@ pub(crate) fn draw<R: Rng>(
     rng: &mut R,
 ) -> Result<Drawn, Error> {
     let least = tree.least_cap();
-    // And a row of the far field.
+    // One row-equivalent more than the smallest cap, for a row of the far field.
     budget.check(least.saturating_add(1))?;
     let search = Budget { cap: (budget.cap - kept_for_descent(budget.cap)).max(least as u32), ..*budget };
     let mut reservoir = Reservoir { rng, sum: LogSum::new(), kept: None };
@@ -113,7 +113,7 @@ pub(crate) fn draw<R: Rng>(
         }
     }
     let z = reservoir.sum;
-    // Something is always kept: rows and nodes that hold anything at all were offered, and the first offer wins.
+    // The reservoir is never empty: every row and node with any mass was offered, and the first offer always wins.
     let (item, score) = reservoir.kept.ok_or(Error::NoSuchClass)?;
     let mut descent = Descent {
         model,
@@ -144,7 +144,7 @@ pub(crate) fn draw_exact(model: &Model<'_>, query: &Query, rng: &mut impl Rng) -
     Ok(Drawn { class: model.class_of_row(row) as u32, score, p: reservoir.sum.share(score), work })
 }
 
-/// Returns the part of a node's mass that its unscored rows have; `None` if there are none.
+/// Returns the part of a node's mass that belongs to its unscored rows; `None` if there are none.
 fn unseen_mass(found: &SearchResult<'_>, span: &Span, mass: Log2) -> Option<Log2> {
     match span.rows.saturating_sub(found.seen.count(span.first_row, span.rows)) {
         0 => None,
@@ -153,7 +153,7 @@ fn unseen_mass(found: &SearchResult<'_>, span: &Span, mass: Log2) -> Option<Log2
     }
 }
 
-/// From an unopened node to a row.
+/// The descent from an unopened node to a row.
 struct Descent<'a, 'm> {
     model: &'a Model<'m>,
     tree: &'a Tree<'m>,
@@ -168,7 +168,7 @@ impl Descent<'_, '_> {
         loop {
             let span = self.tree.span(node);
             let unseen = span.rows.saturating_sub(found.seen.count(span.first_row, span.rows));
-            // One is kept for the row of a uniform draw.
+            // One row-equivalent is reserved for the row of a uniform draw.
             let (cost, keep) = if span.is_leaf() { (unseen, 0) } else { (span.children, 1) };
             if (self.left as usize).saturating_sub(keep) < cost {
                 return self.uniform(found, &span, unseen, rng);
@@ -191,7 +191,7 @@ impl Descent<'_, '_> {
                 }
             });
             match reservoir.kept {
-                // Children lie after their parents: the way has an end.
+                // Children come after their parents, so the loop ends.
                 Some((child, _)) if child > node => node = child,
                 _ => return self.uniform(found, &span, unseen, rng),
             }

@@ -1,4 +1,4 @@
-//! Every row scored: the exact ln Z and the true top classes of the quantised model.
+//! The exact estimator: scores every row, and returns the exact ln Z and the true top classes of the quantised model.
 
 use heapless::Vec;
 
@@ -9,15 +9,15 @@ use crate::model::Model;
 use crate::rows::Query;
 use crate::search::{Candidate, Top, Work};
 
-/// Scores every row: the top `K` classes with their exact probabilities.
+/// Scores every row and returns the top `K` classes with their exact probabilities.
 ///
 /// ```text
 /// Z = Σ exp(u) over all N rows
 /// ```
 ///
-/// One pass, with a sum that cannot overflow. *Costs* N·d multiplications and N exponentials, about N·(d + 40)
+/// Takes one pass, with a sum that cannot overflow. *Costs* N·d multiplications and N exponentials, about N·(d + 40)
 /// instructions on a Cortex-M4, and no memory beyond the query and the top list. *Use it* for small vocabularies, and
-/// as the truth that every other estimator is measured against: it is exact for the int8 rows of the model.
+/// as the truth against which every other estimator is measured: it is exact for the int8 rows of the model.
 ///
 /// ```
 /// # fn main() -> Result<(), zhat::Error> {
@@ -39,7 +39,7 @@ pub fn exact<const K: usize>(model: &Model<'_>, query: &Query) -> Result<Predict
     Ok(exact_up_to(K, model, query))
 }
 
-/// Scores every row of the model as [`exact`] does, and keeps at most `limit` classes of `K`.
+/// Computes [`exact`] with at most `limit` of the `K` classes.
 #[inline(never)]
 pub(crate) fn exact_up_to<const K: usize>(limit: usize, model: &Model<'_>, query: &Query) -> Prediction<K> {
     let mut list = Vec::<Candidate, K>::new();
@@ -47,7 +47,7 @@ pub(crate) fn exact_up_to<const K: usize>(limit: usize, model: &Model<'_>, query
     Prediction::exact(&list, sum, Work::of(model.classes(), 0, model.rows().row_bytes()), model, query)
 }
 
-/// Sums Z over all rows, without a list of classes.
+/// Computes Z over all rows, without a list of classes.
 pub(crate) fn exact_z(model: &Model<'_>, query: &Query) -> LogSum {
     scan(model, query, &mut Top::new(&mut Vec::<Candidate, 0>::new()))
 }

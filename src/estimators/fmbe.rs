@@ -1,4 +1,4 @@
-//! FMBE: random features, and Z as one dot product with a table.
+//! FMBE: random features, with which Z is one dot product with a table.
 //!
 //! If E[φ_j(v)·φ_j(q)] = exp(v·q), then P features estimate all of Z at once,
 //!
@@ -6,12 +6,13 @@
 //! Z = Σ_i exp(b_i)·exp(v_i·q) ≈ Σ_j λ̃_j·φ_j(q)        λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i)
 //! ```
 //!
-//! with λ̃ computed by the builder (section 15 of the file). Nothing of a row is read, and the cost does not depend on
-//! N. Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.3, with the features of Kar and
-//! Karnick, "Random Feature Maps for Dot Product Kernels" (2012): φ_j(x) = √(a_M·p^(M+1))·Π_{r≤M} ω_r·x with a_M =
-//! 1/M!, p = 2 and M drawn with probability p^−(M+1). The Maclaurin kind is the paper's. It departs from it in the
-//! factor 1/P, without which the mean would be P·Z (the paper leaves it out), and in the biases, which the paper's rows
-//! do not have. The random vectors come from the seed each time and are not stored.
+//! with λ̃ computed by the builder (section 15 of the file). No row is read, and the cost does not depend on N.
+//!
+//! The source is Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.3, with the features of Kar
+//! and Karnick, "Random Feature Maps for Dot Product Kernels" (2012): φ_j(x) = √(a_M·p^(M+1))·Π_{r≤M} ω_r·x with a_M =
+//! 1/M!, p = 2 and M drawn with probability p^−(M+1). The Maclaurin kind is the paper's, apart from the factor 1/P,
+//! without which the mean would be P·Z (the paper leaves it out), and the biases, which the paper's rows do not have.
+//! The random vectors are generated from the seed each time and are not stored.
 //!
 //! | kind | φ(x) | sign | cost in rows |
 //! |---|---|---|---|
@@ -19,13 +20,13 @@
 //! | centred | the same of v − μ for degrees ≥ 3, times exp(μ·q); degrees 0, 1, 2 exactly | any | about 4·P + d/2 |
 //! | positive | exp(ω·x − ‖x‖²/2), ω Gaussian (FAVOR+; Choromanski et al., 2021) | positive | P |
 //!
-//! Centred: about the weighted mean μ of the rows the first degree vanishes and the second is ½·qᵀCq, so with
-//! W = Σ exp(b_i), Ẑ = W·exp(μ·q)·(1 + ½·qᵀCq + features). It is never given out below W·exp(μ·q), which Z can't be
-//! below (Jensen). The Maclaurin kind can sum up to less than nothing: then the estimate is empty, ln Ẑ = −∞.
+//! Centred: about the weighted mean μ of the rows the first degree vanishes and the second is ½·qᵀCq, so with W = Σ
+//! exp(b_i), Ẑ = W·exp(μ·q)·(1 + ½·qᵀCq + features). The estimate is raised to W·exp(μ·q) if it is below, as Z never is
+//! (Jensen). The Maclaurin kind can sum to a negative number: then the estimate is empty, ln Ẑ = −∞.
 //!
-//! The variance of all three grows exponentially with ‖v‖·‖q‖, and real output layers are far beyond what they can do.
-//! Mean (median) of |Ẑ−Z|/Z on a synthetic layer of small norms, ‖v‖·‖q‖ about 0.6, on a language model's (1.4·7.9) and
-//! on an OCR recogniser's (1.4·35):
+//! The variance of all three grows exponentially with ‖v‖·‖q‖, and real output layers are far beyond their range. Mean
+//! (median) of |Ẑ−Z|/Z on a synthetic layer of small norms, ‖v‖·‖q‖ about 0.6, on a language model's (1.4·7.9) and on
+//! an OCR recogniser's (1.4·35):
 //!
 //! | kind | P | small norms | language model | OCR |
 //! |---|---|---|---|---|
@@ -36,8 +37,8 @@
 //! | positive | 800 or 1000 | 3.3 % | 1 (1) | 1 (1) |
 //! | positive | 12 800 or 10 000 | 0.8 % | 1 (1) | 1 (1) |
 //!
-//! Where norms are small the exact low degrees are worth a hundred times the features; an error of 1 is an estimate of
-//! nothing. Use it to compare, or on layers that were trained to keep their norms small.
+//! With small norms the exact low degrees reduce the error a hundredfold; an error of 1 means an estimate near zero.
+//! Use FMBE to compare, or on layers that were trained to keep their norms small.
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -49,7 +50,7 @@ use crate::model::{Fmbe, FmbeKind, Model, Section};
 use crate::rows::Query;
 use crate::search::Work;
 
-/// Estimates Z by FMBE: from the table of random features in the model file.
+/// Estimates Z by FMBE: with the table of random features in the model file.
 ///
 /// ```text
 /// Z = Σ_i exp(b_i)·exp(v_i·q) ≈ Σ_j λ̃_j·φ_j(q)        λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i)
@@ -60,12 +61,12 @@ use crate::search::Work;
 /// paper's, but for the factor 1/P, without which the mean would be P·Z, and the biases, which the paper's rows do not
 /// have. `zhat::host::with_fmbe` computes λ̃.
 ///
-/// *Costs* about one dot product with a generated vector of signs for each of the P features, whatever N is. Nothing of
-/// a row is read.
+/// *Costs* about one dot product with a generated vector of signs for each of the P features, whatever N is. No row is
+/// read.
 ///
 /// *Use it* to compare, or on layers that were trained to keep their norms small: the variance grows exponentially with
-/// ‖v‖·‖q‖, and for real output layers the estimate is of no use. Where features add up to less than nothing it is
-/// empty.
+/// ‖v‖·‖q‖, and for real output layers the estimate is useless. If the features sum to a negative number, the estimate
+/// is empty.
 ///
 /// ```
 /// # let bytes = zhat::doc_file("tests/data/centred.zhat");
@@ -92,7 +93,7 @@ pub fn fmbe(model: &Model<'_>, query: &Query) -> Result<Estimate, Error> {
     Ok(Estimate::plain(z.floored(), Work { rows: dots, nodes: 0, bytes }))
 }
 
-/// A sum of terms of either sign.
+/// A sum of positive and negative terms.
 struct Signed {
     above: LogSum,
     below: LogSum,
@@ -111,14 +112,14 @@ impl Signed {
     fn floored(self) -> LogSum {
         let mut sum = self.above;
         sum.subtract_sum(&self.below);
-        // A share of one or more: the sum is no larger than the floor.
+        // A share of one or more means that the sum is not above the floor.
         if !self.floor.is_zero() && (sum.is_zero() || sum.share_of_sum(&self.floor) >= 1.0) { self.floor } else { sum }
     }
 }
 
-/// Sums λ̃_j·Π ω·q, each term times 2^`factor`; also returns how many dot products that took.
+/// Sums λ̃_j·Π ω·q, each term times 2^`factor`. Also returns the number of dot products.
 fn maclaurin(table: &Fmbe<'_>, query: &Query, factor: Log2) -> (Signed, u32) {
-    // A sum of the query's columns is ω·q·log₂e·2^exponent: what takes its logarithm to that of ω·q.
+    // A sum of the query's columns is ω·q·log₂e·2^exponent. This term turns its logarithm into that of ω·q.
     let unit = Log2::from_bits(-(query.exponent() << Log2::FRACTION_BITS)).saturating_add(LOG2_OF_LN_2);
     let mut sum = Signed::new();
     let mut dots = 0u32;
@@ -150,7 +151,7 @@ fn centred(table: &Fmbe<'_>, query: &Query) -> (Signed, u32) {
     for row in 0..table.mean().len() {
         let values = table.covariance().get(at..=at + row).unwrap_or(&[]);
         let dot: f32 = values.iter().enumerate().map(|(column, value)| value * query.value(column)).sum();
-        // Every pair of columns is there once, and counts twice but for the diagonal.
+        // Every pair of columns is stored once and counts twice, except on the diagonal.
         let own = values.last().map_or(0.0, |value| value * query.value(row));
         spread += (dot - own * 0.5) * query.value(row);
         at += row + 1;
@@ -179,10 +180,11 @@ fn positive(table: &Fmbe<'_>, query: &Query) -> (Signed, u32) {
     (sum, table.features() as u32)
 }
 
-// The random vectors of the features, generated from seed and number each time: the same on host and device.
+// The random vectors of the features. They are generated from seed and feature number each time, and are the same on
+// host and device.
 
-/// Returns a generator for one feature: the states of neighbouring features are far apart (SplitMix64's mixing), their
-/// streams are different.
+/// Returns a generator for one feature. The states of neighbouring features are far apart (SplitMix64's mixing), and
+/// their streams differ.
 fn generator(seed: u64, feature: u32) -> Pcg32 {
     let mut state = seed.wrapping_add(u64::from(feature).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -12,7 +12,7 @@ use crate::model::{Budget, Model};
 use crate::rows::Query;
 use crate::search::{Buffers, Candidate, Offer, Work, best_first};
 
-/// The rows of a head: their scores, best first, and which they are.
+/// The rows of a head and their scores, best first.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -29,7 +29,7 @@ use crate::search::{Buffers, Candidate, Offer, Work, best_first};
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     candidates: &'a [Candidate],
-    /// Those that are no part of the tail, in ascending order.
+    /// The rows that are no part of the tail, in ascending order.
     rows: &'a [u32],
     work: Work,
 }
@@ -49,42 +49,17 @@ impl<'a> Head<'a> {
     }
 
     /// Returns the classes and their scores, best first.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
-    /// use zhat::Budget;
-    /// use zhat::estimators::{HeadBuffer, retrieve};
-    ///
-    /// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
-    /// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
-    ///
-    /// assert!(head.candidates().is_sorted_by(|a, b| a.score >= b.score));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn candidates(&self) -> &'a [Candidate] {
         self.candidates
     }
 
     /// Returns the work that finding them took.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// # let query = zhat::QueryBuffer::<16>::new(&model, &[0.5; 16])?;
-    /// use zhat::Budget;
-    /// use zhat::estimators::{HeadBuffer, retrieve};
-    ///
-    /// let (mut scratch, mut buffer) = ([0; 120], HeadBuffer::<10>::new());
-    /// let head = retrieve(&model, &query, &Budget::new(60), &mut scratch, &mut buffer)?;
-    ///
-    /// assert!(head.work().row_equivalents() <= 60);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn work(&self) -> Work {
         self.work
     }
 
-    /// Returns the rows that are no part of the tail, in ascending order: those of the head.
+    /// Returns the rows that are no part of the tail, in ascending order: those of the head, and those that an oracle
+    /// hides from samples.
     pub(super) fn rows(&self) -> &'a [u32] {
         self.rows
     }
@@ -97,7 +72,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Room for a head of `K` rows.
+/// Memory for a head of `K` rows.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -116,7 +91,7 @@ pub struct HeadBuffer<const K: usize> {
 }
 
 impl<const K: usize> HeadBuffer<K> {
-    /// Creates empty memory; each retrieval starts by clearing it.
+    /// Creates empty memory. Each retrieval clears it first.
     ///
     /// ```
     /// let mut buffer = zhat::estimators::HeadBuffer::<10>::new();
@@ -132,7 +107,7 @@ impl<const K: usize> Default for HeadBuffer<K> {
     }
 }
 
-/// Finds the best `K` rows that a search within the budget scores; fewer if it scores fewer.
+/// Finds the best `K` rows among those that a search within the budget scores; fewer if it scores fewer.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -150,7 +125,7 @@ impl<const K: usize> Default for HeadBuffer<K> {
 ///
 /// # Errors
 /// [`Error::NoQuery`] or [`Error::OtherModel`] for the query, [`Error::NoIndex`] without a tree, [`Error::Budget`] if
-/// the cap is not enough for a class, and [`Error::ScratchWords`] if the memory is not.
+/// the cap is too small to score a class, and [`Error::ScratchWords`] if the memory is too small.
 pub fn retrieve<'h, const K: usize>(
     model: &Model<'_>,
     query: &Query,
@@ -184,15 +159,15 @@ pub(crate) fn retrieve_into<'h>(
 
 // The best rows of a search for a large head: a heap with the worst of them on top.
 //
-// A list in order, as the few best classes of an answer are kept in, moves half of itself for every row that gets in.
-// With a head of 100 rows that took more time than the rows themselves; a heap moves at most log₂ k of them.
+// A sorted list, as used for the few best classes of an answer, moves half of its items for every insertion. For a head
+// of 100 rows that took more time than scoring the rows; a heap moves at most log₂ k of them.
 
-/// As many of the best candidates as a list has room for; in order only once it is [`finished`](Self::finish). Until
-/// then each has its row in the place of its class.
+/// Collects as many of the best candidates as a list has room for. They are in order only once it is
+/// [`finished`](Self::finish); until then a candidate's `class` holds its row.
 pub(super) struct BestHeap<'a> {
     model: &'a Model<'a>,
     list: &'a mut VecView<Candidate>,
-    /// What a score has to reach to be looked at: most rows stop here.
+    /// The lowest score that is considered: most rows are rejected by it.
     threshold: Log2,
 }
 
@@ -206,7 +181,7 @@ impl<'a> BestHeap<'a> {
     #[inline(never)]
     fn insert(&mut self, candidate: Candidate) {
         if self.list.push(candidate).is_ok() {
-            // Before it is full nothing has to leave, and any order will do.
+            // As long as there is room, no candidate has to leave and any order will do.
             if self.list.len() < self.list.capacity() {
                 return;
             }
@@ -220,7 +195,8 @@ impl<'a> BestHeap<'a> {
         self.threshold = self.list.first().map_or(Log2::MAX, |worst| worst.score);
     }
 
-    /// Puts them in order, best first, and their rows into a list that has room for as many.
+    /// Sorts the candidates, best first, replaces their rows by their classes, and puts the rows into a list with room
+    /// for as many.
     pub fn finish(self, rows: &mut VecView<u32>) {
         sort(self.list, |a, b| is_before(self.model, a, b));
         rows.clear();
@@ -231,7 +207,7 @@ impl<'a> BestHeap<'a> {
     }
 }
 
-/// Compares candidates as [`Candidate::is_before`] does, with their rows in the place of their classes.
+/// Compares candidates, whose `class` holds their row, as [`Candidate::is_before`] does.
 #[inline]
 fn is_before(model: &Model<'_>, a: &Candidate, b: &Candidate) -> bool {
     if a.score == b.score {
@@ -260,14 +236,14 @@ impl Offer for BestHeap<'_> {
     }
 }
 
-// Items in order, without a way to panic: what the standard library's sorts leave in a firmware.
+// Sorting without a panic, which the standard library's sorts would leave in a firmware.
 //
-// Heap sort (Williams, 1964): n·log₂ n steps whatever the order was, and no memory.
+// Heap sort (Williams, 1964): n·log₂ n steps for any input order, and no memory.
 
-/// Puts the items in order.
+/// Sorts the items.
 fn sort<T: Copy>(items: &mut [T], is_before: impl Fn(&T, &T) -> bool) {
     make_heap(items, &is_before);
-    // The last in the order goes behind the others.
+    // The top of the heap is last in the order, and moves behind the rest.
     for end in (1..items.len()).rev() {
         let Some((last, heap)) = items.get_mut(..=end).and_then(<[T]>::split_last_mut) else {
             return;
@@ -279,7 +255,7 @@ fn sort<T: Copy>(items: &mut [T], is_before: impl Fn(&T, &T) -> bool) {
     }
 }
 
-/// Puts every item behind its children in the order: the last of all is on top.
+/// Makes a heap: every item comes after its children in the order, and the last of all is on top.
 fn make_heap<T: Copy>(items: &mut [T], is_before: &impl Fn(&T, &T) -> bool) {
     for at in (0..items.len() / 2).rev() {
         sink_from(items, at, is_before);

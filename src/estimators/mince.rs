@@ -1,7 +1,7 @@
 //! MINCE: Z as the one parameter of a noise-contrastive classifier.
 //!
 //! Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.2. The k rows of the head are taken as
-//! draws from exp(u)/Z, l rows drawn uniformly from the N − k others as noise, and Z is what tells the two apart best
+//! draws from exp(u)/Z, l rows drawn uniformly from the N − k others as noise, and Z is the number that tells the two apart best
 //! (Gutmann and Hyvärinen, 2010):
 //!
 //! ```text
@@ -12,14 +12,14 @@
 //! −J(Z) = Σ_i ln(Z/a_i + 1) + Σ_j ln(b_j/Z + 1)        a = exp(u)·k(N−k)/l, and b of the same form
 //! ```
 //!
-//! over the head (i) and the noise (j). With x = ln Z and the logistic function s, the derivative of −J by x is
-//! Σ_i s(x − ln a_i) − Σ_j s(ln b_j − x). The first sum grows with x and the second one falls, so −J is convex in ln Z
-//! and there is exactly one zero. `solve` finds it by Halley's method, which takes the third derivative of J, as the
-//! paper's does. It departs from the paper in one thing: the equation is solved for ln Z and as a quotient of the two
+//! over the head (i) and the noise (j). With x = ln Z and the logistic function s, the derivative of −J by x is Σ_i s(x
+//! − ln a_i) − Σ_j s(ln b_j − x). The first sum grows with x and the second one falls, so −J is convex in ln Z and
+//! there is exactly one zero. `solve` finds it by Halley's method, which takes the third derivative of J, as the
+//! paper's does. It departs from the paper in one thing: it solves the equation for ln Z and as a quotient of the two
 //! sums, so that no score is too large for it; the zero is the same.
 //!
-//! The head is not a sample of the classes but the best of them, so MINCE is biased whatever k and l. With equal rows,
-//! where any head is a sample, it finds Z·(N−k)/N: the noise does not know of the head. And because no noise is above
+//! The head is not a sample of the classes but the best of them, so MINCE is biased whatever k and l are. With equal
+//! rows, where any head is a sample, it finds Z·(N−k)/N, since the noise excludes the head. Because no noise is above
 //! any data, the arithmetic mean bounds both sums, and
 //!
 //! ```text
@@ -27,9 +27,9 @@
 //! ```
 //!
 //! whatever the scores: at N = 100 000 and k = 1000 it is never off by more than 9 800 %. (The paper's Table 1 has 96
-//! 285 and 12 413 % there: those are not from its objective.) It is here to compare; what it has is that one missed row
-//! of many changes it little. Costs the retrieval, l rows, and about five passes over k + l exponentials; N bits and l
-//! scores of memory.
+//! 285 and 12 413 % there, which cannot come from its objective.) It is here to compare; its one merit is that one
+//! missed row of many changes it little. Costs the retrieval, l rows, and about five passes over k + l exponentials; N
+//! bits and l scores of memory.
 
 use rand_core::Rng;
 
@@ -50,11 +50,11 @@ use crate::rows::Query;
 ///
 /// *Costs* the retrieval, l rows, and about five passes over k + l exponentials; N bits and l scores of memory; for
 /// instructions see the table of [`estimators`](super). *Use it* to compare: the head is not a sample of the classes
-/// but the best of them, so that the estimate is biased whatever k and l.
+/// but the best of them, so that the estimate is biased whatever k and l are.
 ///
 /// `marks` has [`seen_words`](crate::seen_words) words for the model's classes and `noise` room for `samples` scores,
 /// or for all other rows if that is less. Without noise nothing limits Z from above, without a head nothing from below:
-/// then the answer is that of [`nmimps`](super::nmimps) or [`uniform`](super::uniform).
+/// then this returns the estimate of [`nmimps`](super::nmimps) or [`uniform`](super::uniform).
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -141,10 +141,10 @@ fn with_step(
 
 // The solver finds the zero of G(x) − H(x), G(x) = Σ s(x − aᵢ), H(x) = Σ s(bⱼ − x), with s the logistic function.
 //
-// Solved as h(x) = ln G(x) − ln H(x) = 0, which has the same zero and none of the difficulties: where all data lies
-// above all noise by hundreds of nats, both sums and their difference are far below what a float can hold, but h is a
-// straight line there. G grows and H falls, so h grows strictly, from −∞ to +∞: one zero, and every value of h tells
-// on which side of it x is.
+// It solves h(x) = ln G(x) − ln H(x) = 0, which has the same zero and is easier: where all data lies above all noise by
+// hundreds of nats, both sums and their difference are far below what a float can hold, but h is a straight line there.
+// G grows and H falls, so h grows strictly, from −∞ to +∞: it has one zero, and the sign of h tells on which side of it
+// x is.
 //
 // A step is Halley's, x − 2hh′/(2h′² − hh″), if it stays inside the bracket, and the bracket's middle otherwise, or
 // where [`PATIENCE`] steps have not halved the bracket. The bracket is kept in fixed point, 34 bits at most, so
@@ -152,11 +152,13 @@ fn with_step(
 // it takes 4.0 steps, where Newton's takes 5.0, and MINCE as a whole 58 344 instructions on a Cortex-M4F, where
 // Newton's step makes it 66 146 (`cargo device estimators`, a head of 20 rows and 40 of noise).
 
-/// Steps that may pass before the bracket has to be halved: Halley's method often comes from one side only.
+/// The number of steps that may pass before the bracket has to be halved. Halley's method often approaches from one
+/// side only.
 const PATIENCE: u32 = 6;
-/// Never reached: 34 bits at one more than that each.
+/// The limit on iterations. It is never reached: the bracket has 34 bits, and each takes at most one step more than
+/// [`PATIENCE`].
 const MAX_ITERATIONS: u32 = (PATIENCE + 1) * 34;
-/// A step below this many units of the last place (2⁻¹⁸) ends it: far below what scores are worth.
+/// A step below this many units of the last place (2⁻¹⁸) ends the search: far below the rounding of scores.
 const DONE: i64 = 2;
 
 pub(super) struct Root {
@@ -170,8 +172,8 @@ pub(super) fn solve(
     noise: impl ExactSizeIterator<Item = Log2> + Clone,
     step: impl Fn(&Difference) -> i64,
 ) -> Root {
-    // Data far below the noise makes every s(t) one, and with as many of the one as of the other h is zero all over the
-    // gap, to a float. Then s(t) = 1 − s(−t) says the same with the sides exchanged, where no term is near one.
+    // Data far below the noise makes every s(t) one, and with as many data as noise h is zero in f32 over the whole
+    // gap. As s(t) = 1 − s(−t), the sides can be exchanged, and then no term is near one.
     if data.len() == noise.len() && data.clone().max() < noise.clone().min() {
         zero(noise, data, step)
     } else {
@@ -186,7 +188,7 @@ fn zero(
 ) -> Root {
     let all = || data.clone().chain(noise.clone()).map(|score| i64::from(score.to_bits()));
     let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
-    // At c below the least score, G < k·s(−c) and H > l·s(c): h is negative once c ≥ ln(k/l); and the same above.
+    // At c below the lowest score, G < k·s(−c) and H > l·s(c): h is negative once c ≥ ln(k/l); and accordingly above.
     let (k, l) = (Log2::of(data.len() as u64), Log2::of(noise.len() as u64));
     let margin = |a: Log2, b: Log2| 1 + i64::from(a.to_bits().saturating_sub(b.to_bits()).max(0));
     let mut low = least - margin(k, l);
@@ -211,7 +213,7 @@ fn zero(
         }
         let next = x.saturating_add(step(&h));
         if (next - x).abs() <= DONE {
-            // Not clamp: it panics where the ends are crossed, and here they never are.
+            // Not `clamp`, which would panic if the ends crossed; here they never do.
             x = next.max(low).min(high);
             break;
         }
@@ -220,7 +222,7 @@ fn zero(
     Root { log_z: Log2::from_bits(x.clamp(i32::MIN.into(), i32::MAX.into()) as i32), iterations }
 }
 
-/// h and its first two derivatives, in nats: the first three of J, in other words.
+/// h and its first two derivatives, in nats.
 pub(super) struct Difference {
     value: f32,
     slope: f32,
@@ -236,14 +238,14 @@ impl Difference {
         units(if below > 0.0 { -2.0 * value * slope / below } else { -value / slope })
     }
 
-    /// Returns Newton's step, which does without the last derivative.
+    /// Returns Newton's step, which needs no second derivative.
     #[inline]
     pub fn newton_step(&self) -> i64 {
         units(-self.value / self.slope)
     }
 }
 
-/// Converts a step; zero slopes (sums that no longer change) leave it to the bracket.
+/// Converts a step. If the slope is zero, because the sums no longer change, the bracket decides.
 fn units(step: f32) -> i64 {
     if step.is_finite() { i64::from(Log2::from_nats(step).to_bits()) } else { i64::MAX / 4 }
 }
@@ -275,8 +277,8 @@ struct Logistic {
 }
 
 impl Logistic {
-    /// Sums the logistic function and its derivatives. The largest t, if negative, is taken out of all terms: the sum
-    /// is then at least a half, and nothing underflows that would be seen in it.
+    /// Sums the logistic function and its derivatives. If the largest t is negative, its power is factored out of all
+    /// terms: the sum is then at least a half, and no term that matters underflows.
     #[inline]
     fn sum(arguments: impl Iterator<Item = i64> + Clone) -> Self {
         let scale = arguments.clone().max().unwrap_or(0).min(0);

@@ -1,8 +1,9 @@
 //! Z(q) and the top classes: one module for each method.
 //!
-//! Each is a split into rows that are scored (the near field) and rows that are only summarised (the far field), and
-//! each takes (model, query, parameters, head, generator, memory), as far as it needs them, to an [`Estimate`].
-//! [`Classifier`](crate::Classifier) is [`moments()`] with the top classes and an interval: what most programs want.
+//! Each method splits the rows into those that it scores (the near field) and those that it only summarises (the far
+//! field). Each takes (model, query, parameters, head, generator, memory), as far as it needs them, and returns an
+//! [`Estimate`]. [`Classifier`](crate::Classifier) is [`moments()`] with the top classes and an interval, and most
+//! programs need nothing else.
 //!
 //! | method | near field | far field | cost in rows | instructions |
 //! |---|---|---|---|---|
@@ -12,13 +13,13 @@
 //! | [`mimps`] | a head of k rows | l samples of the rest | retrieval + l | 95 078 |
 //! | [`mince`] | a head of k rows, as data | l samples, as noise | retrieval + l | 136 184 |
 //! | [`fmbe()`] | nothing | a table of P random features | about P | |
-//! | [`moments()`] | what a search scores | predictions of the unopened nodes | the budget | 72 438 |
-//! | [`moments_with_samples`] | what a search scores | l samples, drawn by the predictions | the budget | 241 307 |
+//! | [`moments()`] | the rows that a search scores | predictions of the unopened nodes | the budget | 72 438 |
+//! | [`moments_with_samples`] | the rows that a search scores | l samples, drawn by the predictions | the budget | 241 307 |
 //! | [`self_normalised`] | nothing | nothing | 0 | 0 |
 //!
-//! Instructions are the mean on a Cortex-M4F (QEMU, `./ci.sh device`) for N = 10 000 rows of 64 columns and, but for
-//! `exact`, a work of 4 % of N, k = l = 40. A head is [`retrieve`]d from the tree, or, to see what an estimator is
-//! worth apart from the index, an `OracleHead`.
+//! Instructions are the mean on a Cortex-M4F (QEMU, `./ci.sh device`) for N = 10 000 rows of 64 columns and, except for
+//! `exact`, a work of 4 % of N, k = l = 40. A head is [`retrieve`]d from the tree. To measure an estimator apart from
+//! the index, take an `OracleHead` instead.
 //!
 //! ```
 //! # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -42,13 +43,16 @@ pub(crate) mod draw;
 mod exact;
 mod fmbe;
 pub(crate) mod head;
+mod known;
 mod mince;
 pub(crate) mod moments;
 #[cfg(feature = "std")]
 mod oracle;
 mod paper;
 mod prediction;
+mod reweighted;
 mod sampling;
+mod sets;
 
 pub use draw::Drawn;
 pub use exact::exact;
@@ -65,14 +69,18 @@ pub use moments::{moments, moments_with_samples};
 #[cfg(feature = "std")]
 pub use oracle::{Oracle, OracleHead, RetrievalError};
 pub use paper::{mimps, nmimps, self_normalised, uniform};
-pub use prediction::{Prediction, Ranked};
+pub(crate) use prediction::Basis;
+pub use prediction::{Familiarity, Prediction, Ranked};
+pub use sets::LabelSet;
+#[cfg(feature = "capi")]
+pub(crate) use {known::known_of, sets::set_of};
 
 pub use crate::search::Candidate;
 
 use crate::math::{Log2, LogSum};
 use crate::search::Work;
 
-/// An estimate of Z, what it cost and, where the method can tell, how far off it may be.
+/// An estimate of Z, its cost and, if the method can tell, its standard error.
 ///
 /// ```
 /// # let bytes = zhat::doc_example();
@@ -90,15 +98,15 @@ use crate::search::Work;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub struct Estimate {
-    /// Ẑ, as a sum in the log domain. Empty where the method had nothing to add up.
+    /// Ẑ, as a sum in the log domain. Empty if the method had no terms.
     pub z: LogSum,
-    /// What it cost, the retrieval of the head included.
+    /// The work, the retrieval of the head included.
     pub work: Work,
-    /// The estimated standard deviation of Ẑ, as a share of Ẑ: zero where the answer is exact, `None` where the method
-    /// is not a sample mean or had fewer than two samples. It knows only of what was sampled: a heavy row that no
-    /// sample met is invisible to it.
+    /// The estimated standard deviation of Ẑ, as a share of Ẑ: zero if the estimate is exact, `None` if the method is
+    /// not a sample mean or had fewer than two samples. It reflects only what was sampled: it cannot show a heavy row
+    /// that no sample hit.
     pub standard_error: Option<f32>,
-    /// Steps that a solver took; zero for methods without one.
+    /// The number of a solver's steps; zero for methods without one.
     pub iterations: u32,
 }
 
@@ -107,16 +115,12 @@ impl Estimate {
         Self { z, work, standard_error: Some(0.0), iterations: 0 }
     }
 
-    /// Wraps a sum with nothing known about its error.
+    /// Wraps a sum without a standard error.
     pub(super) fn plain(z: LogSum, work: Work) -> Self {
         Self { z, work, standard_error: None, iterations: 0 }
     }
 
-    /// Returns ln Ẑ; −∞ where nothing was added up.
-    ///
-    /// ```
-    /// assert_eq!(zhat::estimators::self_normalised().log_z(), 0.0);
-    /// ```
+    /// Returns ln Ẑ; −∞ if the estimate is empty.
     pub fn log_z(&self) -> f32 {
         self.z.ln()
     }

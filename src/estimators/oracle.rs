@@ -1,7 +1,7 @@
-//! The true S_k(q), by scoring every row, and with the mistakes that an index makes: for experiments on a host.
+//! The true S_k(q), found by scoring every row, optionally with the mistakes of an index: for experiments on a host.
 //!
-//! The paper measures how its estimators take the loss of the best row, of the second best, and of both. Work counts
-//! the k rows only, as if an index had named them for free.
+//! The paper measures how its estimators react to the loss of the best row, of the second best, and of both. The work
+//! counts only the k rows, as if an index had found them for free.
 
 use super::Head;
 use crate::Error;
@@ -36,11 +36,7 @@ pub enum RetrievalError {
 }
 
 impl RetrievalError {
-    /// All of them.
-    ///
-    /// ```
-    /// assert_eq!(zhat::estimators::RetrievalError::ALL.len(), 4);
-    /// ```
+    /// Every kind of error.
     pub const ALL: [Self; 4] = [Self::None, Self::First, Self::Second, Self::FirstAndSecond];
 
     fn misses(self, rank: usize) -> bool {
@@ -53,7 +49,7 @@ impl RetrievalError {
     }
 }
 
-/// Every row scored once: the exact Z, and the true best rows, of which heads of any size can be taken.
+/// The scores of all rows: the exact Z, and the true best rows, from which heads of any size can be taken.
 ///
 /// ```
 /// # let bytes = zhat::doc_example();
@@ -75,7 +71,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Scores all rows and keeps what heads of up to `most` rows can need, whatever a retrieval misses.
+    /// Scores all rows and keeps enough of the best for heads of up to `most` rows, whatever a retrieval misses.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -99,7 +95,7 @@ impl Oracle {
             }));
         });
         let order = |&(candidate, _): &(Candidate, u32)| (core::cmp::Reverse(candidate.score), candidate.class);
-        // Two more, for those that a retrieval misses.
+        // Two more, to replace those that a retrieval misses.
         let kept = most.saturating_add(2).min(all.len());
         if kept < all.len() {
             all.select_nth_unstable_by_key(kept, order);
@@ -123,32 +119,12 @@ impl Oracle {
         self.z.ln()
     }
 
-    /// Returns the best class and its score, where there is a class.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-    /// let oracle = zhat::estimators::Oracle::new(&model, &query, 1)?;
-    /// assert_eq!(oracle.best().map(|best| best.class), Some(2));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the best class and its score; `None` if there is no class.
     pub fn best(&self) -> Option<Candidate> {
         self.best.first().map(|&(candidate, _)| candidate)
     }
 
-    /// Returns the best `k` rows, but for those that `error` misses; all that were kept if `k` is above that.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-    /// use zhat::estimators::{Oracle, RetrievalError};
-    ///
-    /// let head = Oracle::new(&model, &query, 2)?.head(2, RetrievalError::None);
-    /// assert_eq!(head.head().candidates().len(), 2);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the best `k` rows without those that `error` misses; all that were kept if `k` is larger.
     pub fn head(&self, k: usize, error: RetrievalError) -> OracleHead {
         let kept = self.best.iter().enumerate().filter(|&(rank, _)| !error.misses(rank)).map(|(_, &both)| both).take(k);
         let (candidates, mut rows): (Vec<_>, Vec<_>) = kept.unzip();
@@ -156,8 +132,7 @@ impl Oracle {
         OracleHead { candidates, rows, row_bytes: self.row_bytes }
     }
 
-    /// Returns the head as [`OracleHead::head`] does, but the missed rows are gone for good: no sample meets them
-    /// either.
+    /// Returns the head as [`Oracle::head`] does, but hides the missed rows from samples as well.
     pub fn head_without_missed(&self, k: usize, error: RetrievalError) -> OracleHead {
         let mut head = self.head(k, error);
         let missed = self.best.iter().enumerate().filter(|&(rank, _)| error.misses(rank));
@@ -182,13 +157,13 @@ impl Oracle {
 #[derive(Clone, Debug)]
 pub struct OracleHead {
     candidates: Vec<Candidate>,
-    /// Those that no sample may be, in ascending order.
+    /// The rows that samples exclude, in ascending order.
     rows: Vec<u32>,
     row_bytes: usize,
 }
 
 impl OracleHead {
-    /// Returns the best `k` rows, but for those that `error` misses; all that there are if `k` is above that.
+    /// Returns the best `k` rows without those that `error` misses; all rows if `k` is larger.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -207,18 +182,7 @@ impl OracleHead {
         Ok(Oracle::new(model, query, k)?.head(k, error))
     }
 
-    /// Returns the head as the estimators take it.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-    /// use zhat::estimators::{OracleHead, RetrievalError};
-    ///
-    /// let head = OracleHead::new(&model, &query, 2, RetrievalError::None)?;
-    /// assert_eq!(head.head().work().rows, 2);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the head in the form that estimators take.
     pub fn head(&self) -> Head<'_> {
         Head::new(&self.candidates, &self.rows, Work::of(self.candidates.len(), 0, self.row_bytes))
     }

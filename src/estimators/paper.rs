@@ -9,7 +9,8 @@ use crate::model::Model;
 use crate::rows::Query;
 use crate::search::Work;
 
-/// Estimates Z from `samples` rows drawn without replacement (Uniform); exact from N on, empty with none.
+/// Estimates Z from `samples` rows drawn without replacement (Uniform). Exact if `samples` is N or more, empty if it is
+/// zero.
 ///
 /// ```text
 /// Ẑ = N/l · Σ_j exp(u_j)        over l rows drawn without replacement
@@ -23,8 +24,8 @@ use crate::search::Work;
 /// *Costs* l rows and N bits of memory, so that no row is drawn twice and l = N is exact; for instructions see the
 /// table of [`estimators`](super).
 ///
-/// *Use it* to see what an index is worth. Where a few classes hold most of Z, a sample nearly always misses them, and
-/// with them both Z and its error.
+/// *Use it* to measure the gain of an index. If a few classes hold most of Z, a sample nearly always misses them, and
+/// then both Z and its error are too small.
 ///
 /// `marks` has [`seen_words`](crate::seen_words) words for the model's classes.
 ///
@@ -58,7 +59,7 @@ pub fn uniform(
 
 // NMIMPS: the head and nothing else.
 
-/// Estimates Z as if there were no rows outside the head (NMIMPS); exact for a head of all rows, empty for an empty
+/// Estimates Z as if there were no rows outside the head (NMIMPS). Exact for a head of all rows, empty for an empty
 /// one.
 ///
 /// ```text
@@ -66,12 +67,12 @@ pub fn uniform(
 /// ```
 ///
 /// *Source:* "naive" MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section
-/// 4.1, as it is there; the rows are those that the index finds, not always the true best. Never above Z, and short of
-/// it by the whole tail.
+/// 4.1, unchanged. The rows are those that the index finds, not always the true best. The estimate is never above Z; it
+/// lacks the whole tail.
 ///
 /// *Costs* the retrieval of the head; for instructions see the table of [`estimators`](super).
 ///
-/// *Use it* for classifiers so confident that the tail is nothing.
+/// *Use it* for classifiers so confident that the tail is negligible.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -91,25 +92,26 @@ pub fn nmimps(model: &Model<'_>, head: &Head<'_>) -> Estimate {
 
 // MIMPS: the head exactly, the rest by uniform samples.
 
-/// Estimates Z from a head, exactly, and `samples` rows outside it (MIMPS).
+/// Estimates Z as the exact sum of a head plus a sample of `samples` rows outside it (MIMPS).
 ///
 /// ```text
 /// Ẑ = Σ_{i ∈ S_k(q)} exp(u_i) + (N−k)/l · Σ_j exp(u_j)        over l rows outside S_k, drawn without replacement
 /// ```
 ///
 /// *Source:* MIPS-based sampling of Rastogi and Van Durme, "Sublinear Partition Estimation" (2015), section 4.1, their
-/// best estimator. It departs from the paper in nothing but that no row is drawn twice; the standard error is an
-/// addition. Given the head it is unbiased, whatever rows the index put there: a bad head raises the variance only. The
-/// standard error is that of the samples, with the finite-population correction, times the tail's share of Ẑ. Exact
-/// when k = N, and when l ≥ N − k.
+/// best estimator. It departs from the paper only in that no row is drawn twice, and adds the standard error. Given the
+/// head it is unbiased, whatever rows the index put there: a bad head only raises the variance. The standard error is
+/// that of the samples, with the finite-population correction, times the tail's share of Ẑ. Exact when k = N, and when
+/// l ≥ N − k.
 ///
 /// *Costs* the retrieval and l rows, and N bits of memory; for instructions see the table of [`estimators`](super).
 ///
-/// *Use it* where there is an index but no far field to trust, or to compare with the paper. A top row that the index
-/// missed is in no sample either, mostly, and the standard error does not see it.
+/// *Use it* if there is an index but no usable far field, or to compare with the paper. A top row that the index missed
+/// is rarely in the sample either, and then the standard error does not show it.
 ///
 /// `marks` has [`seen_words`](crate::seen_words) words for the model's classes; it may be the memory of the search that
-/// found the head. With no samples it is [`nmimps`](super::nmimps), with an empty head [`uniform`](super::uniform).
+/// found the head. Without samples this returns the estimate of [`nmimps`](super::nmimps), with an empty head that of
+/// [`uniform`](super::uniform).
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -143,9 +145,9 @@ pub fn mimps(
     Ok(Estimate { z, work, standard_error, iterations: 0 })
 }
 
-// Z = 1: what a layer that was trained to normalise itself is taken to have.
+// Z = 1: the assumption for a layer that was trained to normalise itself.
 
-/// Takes Ẑ = 1, whatever the query, as for a layer that was trained to normalise itself.
+/// Assumes Ẑ = 1 for every query, as for a layer that was trained to normalise itself.
 ///
 /// *Source:* Devlin et al., "Fast and Robust Neural Network Joint Models" (2014); noise-contrastive training has the
 /// same effect (Mnih and Teh, 2012).

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::math::{Log2, LogSum, float};
 #[cfg(feature = "std")]
 use crate::model::NUMBERS;
-use crate::model::{Model, numbers, unit};
+use crate::model::{Model, error_unit, numbers};
 use crate::rows::Query;
 use crate::search::{Candidate, Work};
 
@@ -58,43 +58,92 @@ pub struct Prediction<const K: usize> {
     pub work: Work,
     /// The share of the probability that was not scored but predicted.
     pub far_share: f32,
-    trusted: Trusted,
+    calibrated: Calibrated,
     z: LogSum,
+    /// [`Query::fingerprint`] of what was asked.
+    query: u32,
     frontier_words: u32,
     overflowed: bool,
+}
+
+/// Whether a query is like those that the model was calibrated with, or why that is not known.
+///
+/// ```
+/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+/// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+/// use zhat::{Classifier, Familiarity};
+///
+/// let classifier = Classifier::new(model)?;
+/// let hurried = classifier.with_budget(classifier.budget().with_cap(100))?;
+/// let answer = hurried.classify::<1>(&query, &mut [0; 591])?;
+/// assert_eq!(answer.familiarity(), Familiarity::OtherBudget);
+/// # Ok::<(), zhat::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Familiarity {
+    /// The query is like the calibration queries.
+    Familiar,
+    /// The query is unlike them: the answer may be far off.
+    Unfamiliar,
+    /// The model has no calibration: it was built without queries, or with too few.
+    NotCalibrated,
+    /// The search followed links of more or fewer rows, had a smaller cap or a larger ε than the stored budget, or the
+    /// file lost its links: such answers were not measured.
+    OtherBudget,
+    /// The scratch memory was too small for the whole search: such answers were not measured.
+    ShortMemory,
+    /// The search was [stopped](crate::Classifier::classify_until) before its end: such answers were not measured.
+    Stopped,
+}
+
+/// How an answer was found, compared with those that the calibration was measured on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// By all rows.
+    Exact,
+    /// By the stored budget.
+    Stored,
+    /// By a budget that is the stored one or more in every respect.
+    MoreWork,
+    /// Otherwise, for this reason.
+    NotMeasured(Familiarity),
 }
 
 impl<const K: usize> Prediction<K> {
     pub(crate) fn exact(top: &[Candidate], z: LogSum, work: Work, model: &Model<'_>, query: &Query) -> Self {
         let top = ranked(top, &z);
-        let trusted = Trusted::of(model, query, &z, Some(all_but_best(&top)), 0.0);
-        Self { top, work, far_share: 0.0, trusted, z, frontier_words: 0, overflowed: false }
+        let calibrated = Calibrated::new(model, query, &z, Basis::Exact, all_but_best(&top));
+        let query = query.fingerprint();
+        Self { top, work, far_share: 0.0, calibrated, z, query, frontier_words: 0, overflowed: false }
     }
 
-    /// `measured` are model and query, unless the search had less of a budget than what was measured.
-    ///
     /// Out of line: what it needs of the stack is not there while the search runs.
     #[inline(never)]
     pub(crate) fn estimated(
         top: &[Candidate],
         z: LogSum,
         fields: &NearAndFar,
-        measured: Option<(&Model<'_>, &Query)>,
+        model: &Model<'_>,
+        query: &Query,
+        basis: Basis,
     ) -> Self {
         let far_share = z.share_of_sum(&fields.far);
         Self {
             top: ranked(top, &z),
             work: fields.work,
             far_share,
-            trusted: measured
-                .map_or(Trusted::default(), |(model, query)| Trusted::of(model, query, &z, None, far_share)),
+            // The far share was measured with the stored budget.
+            calibrated: Calibrated::new(model, query, &z, basis, (basis == Basis::Stored).then_some(far_share)),
             z,
+            query: query.fingerprint(),
             frontier_words: fields.frontier_words as u32,
             overflowed: fields.overflowed,
         }
     }
 
-    /// ln Z.
+    /// Returns ln Z.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -115,14 +164,14 @@ impl<const K: usize> Prediction<K> {
         self.z
     }
 
-    /// What tells whether a query of this norm and likeness is familiar.
+    /// Returns the numbers that tell whether a query of this norm and likeness is familiar.
     #[cfg(feature = "std")]
     pub(crate) fn numbers(&self, norm: f32, likeness: f32, is_exact: bool) -> [f32; NUMBERS] {
-        let share = if is_exact { all_but_best(&self.top) } else { self.far_share };
+        let share = if is_exact { all_but_best(&self.top) } else { Some(self.far_share) };
         numbers(norm, self.z.rough_log2(), share, likeness)
     }
 
-    /// −ln Z: large where the input is like nothing the layer was trained on.
+    /// Returns the energy, −ln Z: large where the input is like nothing the layer was trained on.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -136,11 +185,16 @@ impl<const K: usize> Prediction<K> {
         -self.log_z()
     }
 
-    /// Lower and upper end of the interval around the probability of the class at a place of the list.
+    /// Returns lower and upper end of the interval around the probability of the class at a place of the list.
     ///
     /// It holds the probability that the float layer, as it was given to the builder, assigns to that class, for 95 %
-    /// of the queries that are like those of the calibration: rounding and estimate are both allowed for. `None` if the
-    /// model was built with too few queries to tell, if the query is not familiar, or if the list has no such place.
+    /// of the queries that are like those of the calibration: rounding and estimate are both allowed for.
+    ///
+    /// `None` if
+    /// - the list has no such place,
+    /// - the query is not familiar, or that is not known: see [`Prediction::familiarity`],
+    /// - the budget is not exactly the stored one, even if it allows more work: the intervals were measured with that
+    ///   budget. Answers of [`exact`](crate::exact) have intervals of their own.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -154,17 +208,27 @@ impl<const K: usize> Prediction<K> {
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub fn interval(&self, place: usize) -> Option<(f32, f32)> {
-        let Trusted { is_familiar: Some(true), scales: [first, others], .. } = self.trusted else {
+        let Calibrated { familiarity: Familiarity::Familiar, has_intervals: true, margins: [first, others], .. } =
+            self.calibrated
+        else {
             return None;
         };
         let p = self.top.get(place)?.p;
-        let scale = if place == 0 { first } else { others };
-        let factor = float::exp(scale * unit(self.far_share, p));
+        let margin = if place == 0 { first } else { others };
+        let factor = float::exp(margin * error_unit(self.far_share, p));
         Some((p / factor, (p * factor).min(1.0)))
     }
 
-    /// Whether the query is like those that the model was measured with; `None` if it was built with too few to tell.
-    /// The answer to an unfamiliar query may be far off, and has no interval.
+    /// Returns whether the query is like those that the model was calibrated with. The answer to an unfamiliar query may
+    /// be far off, and has no interval.
+    ///
+    /// `None` if that is not known; [`Prediction::familiarity`] says why:
+    /// - the model was built without queries, or with too few,
+    /// - the budget has a smaller cap, a larger ε or other links than the stored one, or the file lost its links,
+    /// - the scratch memory was too small for the search ([`Prediction::overflowed`]).
+    ///
+    /// With a larger cap or a smaller ε than the stored ones the far share says nothing, since it was measured with
+    /// those: the query is judged by its norm, ln Z and the linear function alone.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -181,11 +245,28 @@ impl<const K: usize> Prediction<K> {
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub fn is_familiar(&self) -> Option<bool> {
-        self.trusted.is_familiar
+        self.calibrated.is_familiar()
     }
 
-    /// Whether the energy of the query is above the stored threshold, as that of an input that is none of the classes
-    /// would be; `None` if the model has no threshold.
+    /// Returns whether the query is familiar, or why that is not known.
+    ///
+    /// ```
+    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
+    /// # let query = zhat::QueryBuffer::<64>::new(&model, &[1.0; 64])?;
+    /// use zhat::{Classifier, Familiarity};
+    ///
+    /// let classifier = Classifier::new(model)?;
+    /// let answer = classifier.classify::<1>(&query, &mut [0; 430])?;
+    /// assert_eq!(answer.familiarity(), Familiarity::ShortMemory); // `Scratch::<591>` is enough
+    /// # Ok::<(), zhat::Error>(())
+    /// ```
+    pub fn familiarity(&self) -> Familiarity {
+        self.calibrated.familiarity
+    }
+
+    /// Returns whether the energy of the query is above the stored threshold, as that of an input that is none of the
+    /// classes would be; `None` where [`Prediction::is_familiar`] is.
+    ///
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -195,10 +276,10 @@ impl<const K: usize> Prediction<K> {
     /// # Ok::<(), zhat::Error>(())
     /// ```
     pub fn is_rejected(&self) -> Option<bool> {
-        self.trusted.is_familiar.map(|_| self.energy() > self.trusted.reject_energy)
+        self.calibrated.is_familiar().map(|_| self.energy() > self.calibrated.reject_energy)
     }
 
-    /// Words for nodes that the search used.
+    /// Returns the words for nodes that the search used.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -211,8 +292,8 @@ impl<const K: usize> Prediction<K> {
         self.frontier_words
     }
 
-    /// Whether the memory had no room for all nodes that the budget would have reached. The answer is right, but not as
-    /// sharp as with [`Model::scratch_words`].
+    /// Returns whether the memory had no room for all nodes that the budget would have reached. The answer is within the
+    /// budget, but its error was not measured: it is larger than with [`Model::scratch_words`], and there is no interval.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -226,57 +307,87 @@ impl<const K: usize> Prediction<K> {
         self.overflowed
     }
 
-    /// The probability of any class: one more dot product.
+    /// Computes the probability of any class, for the query that was classified: one more dot product.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
     /// # let model = zhat::Model::from_bytes(&bytes)?;
     /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
+    /// use zhat::{Error, QueryBuffer};
+    ///
     /// let answer = zhat::exact::<1>(&model, &query)?;
     /// let all: f32 = (0..4).map(|class| answer.probability(&model, &query, class)).sum::<Result<f32, _>>()?;
     /// assert!((all - 1.0).abs() < 1e-5);
+    ///
+    /// let other = QueryBuffer::<4>::new(&model, &[0.5, -1.0, 1.0])?;
+    /// assert_eq!(answer.probability(&model, &other, 0), Err(Error::OtherQuery));
     /// # Ok::<(), zhat::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchClass`]; [`Error::NoQuery`] or [`Error::OtherModel`] for the query.
+    /// [`Error::NoSuchClass`]; [`Error::NoQuery`] or [`Error::OtherModel`] for the query; [`Error::OtherQuery`] if the
+    /// answer is to another query or of another model, as far as 32 bits of a hash can tell.
     pub fn probability(&self, model: &Model<'_>, query: &Query, class: usize) -> Result<f32, Error> {
         query.check(model)?;
+        if query.fingerprint() != self.query {
+            return Err(Error::OtherQuery);
+        }
         let row = model.row_of_class(class).ok_or(Error::NoSuchClass)?;
         Ok(self.z.share(model.rows().score(row, query)))
     }
 }
 
-/// What the model's calibration says about an answer: nothing but `None` where it can't tell.
-#[derive(Clone, Copy, Debug, Default)]
+/// What the model's calibration says about an answer.
+#[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-struct Trusted {
-    is_familiar: Option<bool>,
+struct Calibrated {
+    familiarity: Familiarity,
+    has_intervals: bool,
     reject_energy: f32,
-    /// What the unit of an error is multiplied with for the margin of the first class, and of the others.
-    scales: [f32; 2],
+    /// The margin of the first class and of the others, to be multiplied with [`error_unit`].
+    margins: [f32; 2],
 }
 
-impl Trusted {
-    /// `rest` is all but the best class where all rows were scored.
+impl Calibrated {
+    /// Judges an answer by the share of Z that is least known: the far share, or all but the best class where all rows
+    /// were scored.
     #[inline(never)]
-    fn of(model: &Model<'_>, query: &Query, z: &LogSum, rest: Option<f32>, far_share: f32) -> Self {
-        let Some((judge, likeness)) = model.judge(query, rest.is_some()) else {
-            return Self::default();
+    fn new(model: &Model<'_>, query: &Query, z: &LogSum, basis: Basis, share: Option<f32>) -> Self {
+        let mut judged = Self {
+            familiarity: Familiarity::NotCalibrated,
+            has_intervals: false,
+            reject_energy: 0.0,
+            margins: [0.0; 2],
         };
-        let norm = query.norm();
-        let numbers = numbers(norm, z.rough_log2(), rest.unwrap_or(far_share), likeness);
-        Self {
-            is_familiar: Some(judge.is_familiar(norm, &numbers)),
-            reject_energy: judge.reject_energy(),
-            scales: judge.scales(norm),
+        let Some((calibration, likeness)) = model.calibration(query, basis == Basis::Exact) else {
+            return judged;
+        };
+        judged.familiarity = match basis {
+            Basis::NotMeasured(reason) => reason,
+            Basis::Exact | Basis::Stored | Basis::MoreWork => {
+                let norm = query.norm();
+                judged.has_intervals = basis != Basis::MoreWork;
+                judged.reject_energy = calibration.reject_energy;
+                judged.margins = calibration.margins(norm);
+                let numbers = numbers(norm, z.rough_log2(), share, likeness);
+                if calibration.is_familiar(norm, numbers) { Familiarity::Familiar } else { Familiarity::Unfamiliar }
+            }
+        };
+        judged
+    }
+
+    fn is_familiar(&self) -> Option<bool> {
+        match self.familiarity {
+            Familiarity::Familiar => Some(true),
+            Familiarity::Unfamiliar => Some(false),
+            _ => None,
         }
     }
 }
 
-/// The share of Z that the best class leaves.
-fn all_but_best(top: &[Ranked]) -> f32 {
-    top.first().map_or(1.0, |best| 1.0 - best.p)
+/// Returns the share of Z that the best class leaves; `None` if no class was asked for.
+fn all_but_best(top: &[Ranked]) -> Option<f32> {
+    top.first().map(|best| 1.0 - best.p)
 }
 
 fn ranked<const K: usize>(top: &[Candidate], z: &LogSum) -> Vec<Ranked, K> {

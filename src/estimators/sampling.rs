@@ -8,11 +8,11 @@ use crate::model::Model;
 use crate::rows::Query;
 use crate::search::{Seen, seen_words};
 
-/// What the samples of a tail say.
+/// The result of sampling a tail.
 pub(super) struct Tail {
-    /// Σ over the samples, times the rows they stand for.
+    /// Σ over the samples, scaled to the number of rows that they stand for.
     pub sum: LogSum,
-    /// Rows scored.
+    /// The number of rows scored.
     pub rows: usize,
     /// The relative standard error of the sum.
     pub error: Option<f32>,
@@ -38,10 +38,10 @@ pub(super) fn sample(
     Ok(Tail { sum: sum.scaled(population as u32, rows as u32), rows, error })
 }
 
-/// Rows that are scored at a time.
+/// The number of rows that are scored at a time.
 const AT_A_TIME: usize = 16;
 
-/// Calls `each(i, score)` for the i-th sampled row, and says how many there were.
+/// Calls `each(i, score)` for the i-th sampled row. Returns the number of rows.
 pub(super) fn scores(
     model: &Model<'_>,
     query: &Query,
@@ -58,7 +58,7 @@ pub(super) fn scores(
     };
     let population = model.classes().saturating_sub(skipped.len());
     let mut count = 0;
-    // Rows that wait: together they cost less than one by one.
+    // Rows wait here until there are enough: scored together they cost less.
     let mut rows = [0; AT_A_TIME];
     let mut waiting = 0;
     let mut score = |rows: &[u32]| {
@@ -85,8 +85,8 @@ pub(super) fn scores(
 
 /// Returns the row at a place in the list of rows that are not skipped.
 ///
-/// Before the i-th skipped row there are `skipped[i] − i` that are not, which grows with i: a binary search finds how
-/// many are skipped before the place.
+/// Before the i-th skipped row there are `skipped[i] − i` rows that are not skipped, a number that grows with i. So a
+/// binary search finds how many are skipped before the place.
 fn row_at(place: usize, skipped: &[u32]) -> usize {
     let (mut low, mut high) = (0, skipped.len());
     while low < high {
@@ -100,16 +100,17 @@ fn row_at(place: usize, skipped: &[u32]) -> usize {
     place + low
 }
 
-// The standard error of a mean of exponentials, with their size kept apart.
+// The standard error of a mean of exponentials, with their magnitude kept apart.
 //
-// Samples are taken as 2^(term − largest), in f32, and rescaled when a larger one comes: nothing overflows, and a
-// sample that is 2⁻¹²⁶ of the largest one is zero, as it is for the error. Equal samples have an error of exactly zero.
+// Samples are stored as 2^(term − largest), in f32, and rescaled when a larger one comes: nothing overflows, and a
+// sample that is 2⁻¹²⁶ of the largest one becomes zero, which does not change the error. Equal samples have an error of
+// exactly zero.
 
 /// Mean and squared deviations of samples (Welford), and squared differences of neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deviation {
     count: u32,
-    /// What 1.0 stands for.
+    /// The value of 1.0.
     unit: Log2,
     mean: f32,
     /// Σ (x − mean)².
@@ -126,7 +127,7 @@ impl Deviation {
 
     pub fn add(&mut self, term: Log2) {
         if term > self.unit {
-            // Below the first sample there is nothing to rescale, and the difference would saturate.
+            // Before the first sample there is nothing to rescale, and the difference would saturate.
             let shrink = if self.count == 0 { 0.0 } else { self.unit.saturating_sub(term).exp2() };
             self.unit = term;
             self.mean *= shrink;
@@ -164,7 +165,7 @@ impl Deviation {
     }
 
     /// Returns the relative standard error of the mean of samples drawn one from each of equal strata, in order.
-    /// Neighbouring strata are taken to have the same mean, which errs on the safe side.
+    /// Assumes that neighbouring strata have the same mean, which errs on the safe side.
     pub fn of_strata(&self) -> Option<f32> {
         self.relative(self.steps / (2.0 * (self.count as f32 - 1.0)))
     }
@@ -178,17 +179,17 @@ impl Deviation {
     }
 }
 
-// Whole numbers from the caller's generator, in a fixed number of steps.
+// Random whole numbers in a fixed number of steps.
 
-/// Draws a number below `limit` (zero for a limit of zero). Multiply and shift: one number costs one draw, always, and
-/// no outcome is off by more than limit·2⁻⁶⁴.
+/// Draws a number below `limit` (zero for a limit of zero). Multiplies and shifts: one number always takes one draw,
+/// and no outcome's probability is off by more than limit·2⁻⁶⁴.
 pub(super) fn below(rng: &mut impl Rng, limit: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(limit)) >> 64) as u64
 }
 
-/// Draws `count` different numbers below `limit`, each set of them equally likely (Floyd's algorithm: one draw and one
-/// mark for each, however large the share of the whole). Asked for as many as there are or more, it gives all of them
-/// and draws nothing.
+/// Draws `count` different numbers below `limit`, with each set of them equally likely (Floyd's algorithm: one draw and
+/// one mark for each, however many they are). If `count` is `limit` or more, it calls `each` for all numbers without
+/// drawing.
 ///
 /// Bentley, Floyd, "Programming Pearls: a sample of brilliance", 1987.
 pub(super) fn distinct(

@@ -1,26 +1,36 @@
-//! Pages to read: how it works, how to use it, and what was measured.
+//! Pages to read: how zhat works, how to use it, and what was measured.
 //!
-//! | page | what is there |
+//! | page | content |
 //! |---|---|
 //! | [`how_it_works`] | the formulas: tree, search, intervals, bounds, arithmetic |
+//! | [`calibrated`] | what a probability, a set and an interval promise, what that rests on, and what breaks it |
 //! | [`from_your_network`] | ONNX, PyTorch, TensorFlow Lite and Keras, to a checked model file |
-//! | [`walk_through`] | the commands on a weight matrix, and what they print |
-//! | [`json`] | what the commands print with `--json`, field by field |
-//! | [`keyword_spotting`] | from a microphone to words: what each part costs, and other words or languages |
-//! | [`own_board`] | a firmware from nothing: Rust, RTIC, Embassy, C; replacing a model in the field |
+//! | [`walk_through`] | the commands on a weight matrix, and their output |
+//! | [`json`] | the output of `--json`, field by field |
+//! | [`keyword_spotting`] | from a microphone to words: the cost of each part, and other words or languages |
+//! | [`own_board`] | a complete firmware: Rust, RTIC, Embassy, C; replacing a model in the field |
 //! | [`measured`] | error, recall, coverage, instructions, flash and RAM |
 //! | [`glossary`] | the terms, one meaning each |
 //! | [`paper`] | the tables of "Sublinear Partition Estimation", with our estimators in them |
 
-/// From the problem to the arithmetic.
+/// Derives the method, from the problem to the arithmetic.
 ///
 #[doc = include_str!("search.svg")]
 ///
 #[doc = include_str!("how_it_works.md")]
 pub mod how_it_works {}
 
+#[doc = include_str!("calibrated.md")]
+pub mod calibrated {}
+
 #[doc = include_str!("from_your_network.md")]
 pub mod from_your_network {}
+
+#[doc = include_str!("python.md")]
+pub mod python {}
+
+#[doc = include_str!("c_projects.md")]
+pub mod c_projects {}
 
 #[doc = include_str!("walk_through.md")]
 pub mod walk_through {}

@@ -1,16 +1,16 @@
-//! What the examples in the documentation work on.
+//! The data of the examples in the documentation.
 
 use super::{Matrix, flat_model};
 use crate::model::ModelBuf;
 
-/// A model of four classes in three dimensions.
+/// Makes a model of four classes in three dimensions.
 pub fn doc_example() -> ModelBuf {
     let rows = Matrix::new(vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.3, 0.3, 0.3], 3);
     flat_model(&rows.expect("four rows of three"), &[0.0; 4]).expect("a valid model")
 }
 
-/// The bytes of a file of the repository, aligned as a model has to be. An example that includes the file could not share a
-/// program with all others.
+/// Returns the bytes of a file of the repository, aligned as a model has to be. An example that included the file could
+/// not share a program with all others.
 pub fn doc_file(path: &str) -> &'static [u8] {
     let bytes = std::fs::read(path).expect("a file of the repository");
     let mut words = vec![0u64; bytes.len().div_ceil(8)];
@@ -18,7 +18,7 @@ pub fn doc_file(path: &str) -> &'static [u8] {
     &bytemuck::cast_slice(words.leak())[..bytes.len()]
 }
 
-/// A spotter of the model that ships.
+/// Makes a spotter of the model that ships.
 #[cfg(feature = "keywords")]
 pub fn doc_spotter() -> crate::keywords::Spotter<'static, 1024> {
     let encoder = crate::keywords::Encoder::from_bytes(doc_file("models/keywords/encoder.bin")).expect("an encoder");
@@ -27,7 +27,7 @@ pub fn doc_spotter() -> crate::keywords::Spotter<'static, 1024> {
     crate::keywords::Spotter::new(encoder, classifier).expect("sizes that fit")
 }
 
-/// A second and a half with something that might be a word in it: a tone between two silences.
+/// Returns a second and a half of sound with something that might be a word: a tone between two silences.
 #[cfg(feature = "keywords")]
 pub fn doc_sound() -> &'static [i16] {
     let tone = |t: usize| if (8_000..16_000).contains(&t) { 8_000.0 * (t as f32 * 0.3).sin() } else { 0.0 };

@@ -1,8 +1,8 @@
-//! Why a model could not be built.
+//! The errors of building a model.
 
 use core::fmt;
 
-/// Why a model could not be built from these weights.
+/// Says why a model could not be built from these weights.
 ///
 /// ```
 /// use zhat::host::{BuildError, Layer, flat_model};
@@ -16,7 +16,7 @@ use core::fmt;
 pub enum BuildError {
     /// There are no rows.
     Empty,
-    /// The dimension is above what the format allows.
+    /// The dimension is zero or above the format's limit.
     Dimension(usize),
     /// There are more classes than the format can count.
     Classes(usize),
@@ -33,11 +33,20 @@ pub enum BuildError {
         row: usize,
         /// Its column.
         column: usize,
-        /// What it is.
+        /// Its value.
         value: f32,
     },
     /// A bias is NaN or +∞ (−∞ is a class that never occurs).
     Bias {
+        /// Its row.
+        row: usize,
+        /// Its value.
+        value: f32,
+    },
+    /// Every bias is −∞: no class can occur.
+    Masked,
+    /// A bias is beyond what a model file holds, ±1 400 nats; one that is far below all others masks its class.
+    BiasRange {
         /// Its row.
         row: usize,
         /// What it is.
@@ -52,16 +61,25 @@ pub enum BuildError {
     },
     /// A query holds NaN or an infinity.
     Query {
-        /// Which query.
+        /// The number of the query.
         query: usize,
         /// Its column.
         column: usize,
     },
-    /// No search keeps to the work that was asked for and is sure to find a class.
+    /// Scores of a query can be beyond what a model computes with.
+    QueryTooLarge {
+        /// Which query.
+        query: usize,
+        /// Its norm.
+        norm: f32,
+        /// The largest norm that a query of this layer may have.
+        most: f32,
+    },
+    /// The requested work is too small for any search to be sure of scoring a class.
     Work {
-        /// The row-equivalents that were asked for.
+        /// The requested row-equivalents.
         asked: usize,
-        /// The least that are enough.
+        /// The smallest number that is enough.
         least: usize,
         /// The number of rows.
         rows: usize,
@@ -83,10 +101,21 @@ impl fmt::Display for BuildError {
                 write!(f, "the weight at row {row}, column {column} is {value}")
             }
             Self::Bias { row, value } => write!(f, "the bias of row {row} is {value}"),
+            Self::Masked => f.write_str("every bias is −∞: no class can occur"),
+            Self::BiasRange { row, value } => write!(
+                f,
+                "the bias of row {row} is {value}: a model file holds biases within ±1400; subtract the same number from all \
+                 biases, which changes no probability"
+            ),
             Self::QueryDimension { rows, queries } => {
                 write!(f, "the rows have {rows} columns, but the queries have {queries}")
             }
             Self::Query { query, column } => write!(f, "query {query}, column {column} is not finite"),
+            Self::QueryTooLarge { query, norm, most } => write!(
+                f,
+                "query {query} has a norm of {norm:.3e}, and scores of this layer fit for norms up to {most:.3e}: check the scale of \
+                 the queries"
+            ),
             Self::Work { asked, least, rows } => write!(
                 f,
                 "no search keeps to {asked} of {rows} rows: {least} ({:.2} %) are the least that is sure to find a class",

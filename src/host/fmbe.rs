@@ -1,7 +1,7 @@
-//! The table of FMBE: λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i), from the rows as they are in the file.
+//! Computes the table of FMBE, λ̃_j = 1/P · Σ_i exp(b_i)·φ_j(v_i), from the rows as they are in the file.
 //!
-//! P·N·d multiplications for each degree, as blocked matrix products on all cores; every feature is summed by itself and
-//! in the order of the rows, so the table does not depend on how many features or cores there are.
+//! Takes P·N·d multiplications for each degree, as blocked matrix products on all cores. Every feature is summed on its
+//! own and in the order of the rows, so the table does not depend on the number of features or cores.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64;
@@ -13,8 +13,8 @@ use crate::host::linear;
 use crate::math::Log2;
 use crate::model::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Section};
 
-/// The same model with a table of `features` random features, which [`fmbe`](crate::estimators::fmbe()) reads. A table
-/// that it had is replaced.
+/// Returns the model with a table of `features` random features, which [`fmbe`](crate::estimators::fmbe()) reads.
+/// Replaces an existing table.
 ///
 /// ```
 /// use zhat::model::{FmbeKind, ModelBuf};
@@ -30,14 +30,14 @@ use crate::model::{FMBE_DEGREES, FileWriter, Fmbe, FmbeKind, Model, ModelBuf, Se
 /// ```
 ///
 /// # Errors
-/// [`Error::Header`] if the file grows beyond what the format can count.
+/// [`Error::Header`] if the file becomes longer than the format allows.
 pub fn with_fmbe(file: &ModelBuf, kind: FmbeKind, features: u32, seed: u64) -> Result<ModelBuf, Error> {
     let mut writer = FileWriter::reopen(file)?;
     writer.optional(Section::Fmbe, &table(&file.model(), kind, features, seed));
     writer.into_model()
 }
 
-/// The words of the section.
+/// Computes the words of the section.
 fn table(model: &Model<'_>, kind: FmbeKind, features: u32, seed: u64) -> Vec<u32> {
     let layer = Layer::new(model, kind == FmbeKind::Centred);
     let counts = degrees(kind, features, seed);
@@ -63,12 +63,12 @@ fn table(model: &Model<'_>, kind: FmbeKind, features: u32, seed: u64) -> Vec<u32
     words
 }
 
-/// The least degree that is left to chance.
+/// Returns the smallest degree that is sampled.
 fn least_degree(kind: FmbeKind) -> u32 {
     if kind == FmbeKind::Centred { 3 } else { 0 }
 }
 
-/// How many features there are of each degree. Each draws its own: the number of heads before the first tail.
+/// Draws the number of features of each degree. Each feature's degree is the number of heads before the first tail.
 fn degrees(kind: FmbeKind, features: u32, seed: u64) -> [u32; FMBE_DEGREES] {
     let mut counts = [0; FMBE_DEGREES];
     let mut rng = Pcg64::new(seed.into(), 0xd3f1);
@@ -80,15 +80,15 @@ fn degrees(kind: FmbeKind, features: u32, seed: u64) -> [u32; FMBE_DEGREES] {
     counts
 }
 
-/// Features and rows of one matrix product.
+/// The numbers of features and rows in one matrix product.
 const GROUP: usize = 64;
 const BLOCK: usize = 1024;
 
-/// The rows, one after the other and column by column, and their weights exp(b_i).
+/// The rows in both orders, and their weights exp(b_i).
 struct Layer {
     rows: Vec<f32>,
     columns: Vec<Vec<f32>>,
-    /// exp(b_i) over their sum.
+    /// exp(b_i) divided by their sum.
     weights: Vec<f64>,
     log_weight: f64,
     mean: Vec<f64>,
@@ -114,8 +114,8 @@ impl Layer {
         Self { rows, columns, weights, log_weight, mean }
     }
 
-    /// The features from `first` on, of these degrees. The constant of both φ(v) and φ(q) goes into the table:
-    /// 2^(n+1−least)/n!.
+    /// Computes the entries of the features from `first` on, of these degrees. The constant of both φ(v) and φ(q) goes
+    /// into the table: 2^(n+1−least)/n!.
     fn maclaurin(&self, seed: u64, first: usize, degrees: &[usize], kind: FmbeKind, features: u32) -> Vec<u32> {
         let (dim, count) = (self.columns.len(), self.weights.len());
         let mut vectors: Vec<f32> = Vec::new();
@@ -139,7 +139,7 @@ impl Layer {
                 }
             }
         }
-        // The centred kind counts from the sum of the weights.
+        // The centred kind is relative to the sum of the weights.
         let level = if kind == FmbeKind::Centred { 0.0 } else { self.log_weight };
         let entry = |(sum, &degree): (&f64, &usize)| {
             let log_factorial: f64 = (1..=degree).map(|n| (n as f64).ln()).sum();
@@ -161,7 +161,7 @@ impl Layer {
         log_bits(log_sum(&logs) + self.log_weight - f64::from(features).ln()) as u32 & !1
     }
 
-    /// The lower triangle of Σ weight·δδᵀ.
+    /// Computes the lower triangle of Σ weight·δδᵀ.
     fn covariance(&self) -> Vec<f64> {
         let pairs: Vec<(usize, usize)> =
             (0..self.columns.len()).flat_map(|row| (0..=row).map(move |column| (row, column))).collect();
@@ -177,7 +177,7 @@ impl Layer {
 const NATS: f64 = core::f64::consts::LN_2 / (1u32 << Log2::FRACTION_BITS) as f64;
 
 fn log_bits(nats: f64) -> i32 {
-    // `as` saturates; the logarithm of zero becomes the least value.
+    // `as` saturates: the logarithm of zero becomes the smallest value.
     (nats / NATS).round() as i32
 }
 
@@ -193,7 +193,7 @@ mod tests {
     use crate::host::{Matrix, flat_model};
     use crate::rows::QueryBuffer;
 
-    /// φ_j(x) = √(a_M·p^(M+1))·Π_r ω_r·x of section 4.3, with p = 2 and a_M = 1/M!.
+    /// Computes φ_j(x) = √(a_M·p^(M+1))·Π_r ω_r·x of section 4.3, with p = 2 and a_M = 1/M!.
     fn feature(signs: &[Vec<f64>], x: &[f64]) -> f64 {
         let factorial: f64 = (1..=signs.len()).map(|n| n as f64).product();
         let products = signs.iter().map(|signs| signs.iter().zip(x).map(|(s, x)| s * x).sum::<f64>());

@@ -1,21 +1,22 @@
-//! f32 rows to four bits: a scale for the row, a small whole multiple of it for each group of columns, and numbers.
+//! Quantises f32 rows to four bits: a scale for the row, a small whole multiple of it for each group of columns, and
+//! numbers.
 //!
-//! A group's step has to reach its largest weight, or nearly: how nearly is tried for each row, with the errors made up for
-//! by the columns not yet rounded, and what is best in the metric of the queries is kept ([`Compensation`]). Then each number
-//! is looked at once more, given all others.
+//! A group's step has to reach its largest weight, or nearly. For each row several reaches are tried, and columns not
+//! yet rounded compensate for the errors; the best in the metric of the queries is kept ([`Compensation`]). Then each
+//! number is rounded once more, given all others.
 
 use super::Compensation;
 use crate::kernels::four_bit::group_of;
 
 /// The steps that are tried, as shares of one that reaches the largest weight of each group.
 const REACHES: [f64; 5] = [0.5, 0.65, 0.8, 0.95, 1.1];
-/// How often numbers are looked at again.
+/// The number of passes that round numbers again.
 const PASSES: usize = 2;
-/// Numbers are −8 to 7.
+/// The range of numbers: −8 to 7.
 const LEAST: f64 = -8.0;
 const MOST: f64 = 7.0;
 
-/// A row of four bits.
+/// A row in four bits.
 #[derive(Clone, Debug, Default)]
 pub struct Rounded {
     /// A number for each column, padding included.
@@ -24,18 +25,18 @@ pub struct Rounded {
     pub scales: Vec<i8>,
     /// The scale of the row, in units.
     pub scale: u16,
-    /// The bias, with what the columns could not make up for.
+    /// The bias, with the errors that the columns could not compensate for.
     pub bias: f32,
 }
 
 impl Rounded {
-    /// The whole weights: numbers times the scales of their groups.
+    /// Returns the whole weights: numbers times the scales of their groups.
     pub fn weights(&self) -> impl Iterator<Item = i8> {
         let stride = self.numbers.len();
         self.numbers.iter().enumerate().map(move |(column, number)| number * self.scales[group_of(column, stride)])
     }
 
-    /// The sum of their squares.
+    /// Returns the sum of the squares of the whole weights.
     pub fn squares(&self) -> u32 {
         self.weights().map(|weight| u32::from(weight.unsigned_abs()).pow(2)).sum()
     }
@@ -72,7 +73,7 @@ pub fn round(row: &[f32], bias: f32, unit: f64, most: f64, stride: usize, how: O
 
 /// Columns that share a scale.
 struct Group {
-    /// Negative where the larger weights are positive: numbers reach further below zero.
+    /// Negative if the larger weights are positive, since numbers reach further below zero.
     sign: f64,
     /// The largest magnitude of its scale.
     most: f64,
@@ -94,7 +95,7 @@ impl Group {
         ends.into_iter().map(group).collect()
     }
 
-    /// The multiple of the row's step that comes nearest to what is to be reached.
+    /// Returns the multiple of the row's step that comes nearest to the group's step times `reach`.
     fn scale(&self, reach: f64, unit: f64) -> i8 {
         if unit == 0.0 { 0 } else { (self.sign * (self.step * reach / unit).round().clamp(1.0, self.most)) as i8 }
     }
@@ -104,7 +105,7 @@ fn nearest(weight: f64, step: f64) -> i8 {
     if step == 0.0 { 0 } else { (weight / step).round().clamp(LEAST, MOST) as i8 }
 }
 
-/// The nearest number for each weight, and the sum of the squares of the errors.
+/// Rounds each weight to the nearest number. Returns the sum of the squared errors, and the numbers.
 fn plainly(row: &[f32], steps: &[f64]) -> (f64, Vec<i8>) {
     let numbers: Vec<i8> = row.iter().zip(steps).map(|(&weight, &step)| nearest(weight.into(), step)).collect();
     let errors = row.iter().zip(steps).zip(&numbers).map(|((&w, step), &n)| f64::from(w) - f64::from(n) * step);

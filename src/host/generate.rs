@@ -1,8 +1,8 @@
-//! A made-up layer and queries for it, for tests, examples and measurements that have no trained model.
+//! Generates a synthetic layer and queries for it, for tests, examples and measurements without a trained model.
 //!
-//! Rows lie in clusters, and the clusters in groups of clusters, as word vectors do. Class i has the i-th largest bias,
-//! which falls as Zipf's law says. A query is a row with noise; how long it is decides how sure the layer is of its
-//! answer, so the length is searched for until the mean probability of the best class is that of the [`Kind`].
+//! Rows form clusters, and clusters form groups of clusters, as word vectors do. Class i has the i-th largest bias,
+//! which falls by Zipf's law. A query is a row with noise. Its length decides how confident the layer is, so the length
+//! is searched for until the mean probability of the best class is that of the [`Kind`].
 //!
 //! The same seed gives the same bits on every host: integers, basic float operations in a fixed order, and libm.
 
@@ -11,7 +11,7 @@ use rand_pcg::Pcg64;
 
 use super::Matrix;
 
-/// What the queries look like.
+/// The kind of layer that the queries imitate.
 ///
 /// ```
 /// use zhat::host::{Kind, Layer};
@@ -21,14 +21,14 @@ use super::Matrix;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// As those of a language model: the best class has a probability of 0.3 on average, and the tail counts.
+    /// Queries of a language model: the best class has a probability of 0.3 on average, and the tail matters.
     LanguageModel,
-    /// As those of a classifier that is sure of itself: the best class has a probability of 0.95 on average.
+    /// Queries of a confident classifier: the best class has a probability of 0.95 on average.
     Classifier,
 }
 
 impl Kind {
-    /// The mean probability of the best class.
+    /// Returns the mean probability of the best class.
     const fn mean_top(self) -> f64 {
         match self {
             Self::LanguageModel => 0.3,
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// The least and the largest length of the noise, where a row has length 1: easy and hard queries.
+    /// Returns the smallest and the largest norm of the noise, for rows of norm 1: easy and hard queries.
     const fn noise(self) -> (f64, f64) {
         match self {
             Self::LanguageModel => (0.3, 1.8),
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// Rows and biases.
+/// Rows and biases of a layer.
 ///
 /// ```
 /// let layer = zhat::host::Layer::generate(100, 8, 1);
@@ -57,15 +57,15 @@ pub struct Layer {
     pub weights: Matrix,
     /// One bias for each class, in nats.
     pub biases: Vec<f32>,
-    /// Where the queries' lengths are searched with: the same sample for every call.
+    /// The seed of the sample with which the length of queries is found: the same for every call.
     seed: u64,
 }
 
-/// How much of a row is its cluster, and of a cluster its group; the rest is its own.
+/// The share of a row that is its cluster's, and of a cluster that is its group's; the rest is its own.
 const SHARED: f64 = 0.6;
-/// Added to the rank in Zipf's law (Mandelbrot's correction).
+/// The offset that is added to the rank in Zipf's law (Mandelbrot's correction).
 const RANK_OFFSET: f64 = 2.7;
-/// Queries that the length is searched with, and halvings of the interval in that search.
+/// The number of queries with which the length is found, and of halvings of the interval in that search.
 const SAMPLE: usize = 24;
 const HALVINGS: usize = 20;
 
@@ -103,14 +103,7 @@ impl Layer {
         Self { weights, biases, seed }
     }
 
-    /// Makes queries for this layer. Seeds give different queries of the same length.
-    ///
-    /// ```
-    /// use zhat::host::{Kind, Layer};
-    ///
-    /// let queries = Layer::generate(100, 8, 1).queries(Kind::Classifier, 10, 2);
-    /// assert_eq!(queries.rows(), 10);
-    /// ```
+    /// Generates queries for this layer. Different seeds give different queries of the same norm.
     pub fn queries(&self, kind: Kind, count: usize, seed: u64) -> Matrix {
         let length = self.length(kind);
         let mut random = Random::new(!seed);
@@ -118,7 +111,7 @@ impl Layer {
         Matrix { data: directions.map(|x| (x * length) as f32).collect(), cols: self.weights.cols() }
     }
 
-    /// A row that is drawn by its bias (or any row, for a classifier), with noise; of length 1.
+    /// Draws a row by its bias (or any row, for a classifier), and adds noise. The result has norm 1.
     fn direction(&self, kind: Kind, random: &mut Random) -> Vec<f64> {
         let classes = self.biases.len() as f64;
         let class = match kind {
@@ -135,7 +128,7 @@ impl Layer {
         normalised(row.iter().zip(noise).map(|(&x, noise)| f64::from(x) + amount * noise).collect())
     }
 
-    /// The length at which the mean probability of the best class is that of the kind.
+    /// Finds the norm at which the mean probability of the best class is that of the kind.
     fn length(&self, kind: Kind) -> f64 {
         let mut random = Random::new(self.seed);
         let dots: Vec<Vec<f64>> = (0..SAMPLE)
@@ -156,7 +149,7 @@ impl Layer {
     fn top_probability(&self, dots: &[f64], length: f64) -> f64 {
         let scores = || dots.iter().zip(&self.biases).map(|(dot, &bias)| dot * length + f64::from(bias));
         let best = scores().fold(f64::NEG_INFINITY, f64::max);
-        // What is this far below adds nothing that a mean over a sample shows.
+        // Terms this far below add nothing that a mean over a sample shows.
         1.0 / scores().filter(|score| best - score < 30.0).map(|score| libm::exp(score - best)).sum::<f64>()
     }
 }
@@ -173,7 +166,7 @@ fn normalised(mut vector: Vec<f64>) -> Vec<f64> {
     vector
 }
 
-/// Directions of length 1, all alike.
+/// Generates random directions of norm 1, uniformly distributed.
 pub(super) fn directions(count: usize, dim: usize, seed: u64) -> impl Iterator<Item = Vec<f32>> {
     let mut random = Random::new(seed);
     (0..count).map(move |_| random.direction(dim).into_iter().map(|x| x as f32).collect())
@@ -186,24 +179,24 @@ impl Random {
         Self(Pcg64::seed_from_u64(seed))
     }
 
-    /// Uniform in [0, 1).
+    /// Draws a uniform number in [0, 1).
     fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Nearly normal: the sum of four uniform numbers, all from one draw.
+    /// Draws a nearly normal number: the sum of four uniform numbers, all from one draw.
     fn normal(&mut self) -> f64 {
         let draw = self.0.next_u64();
         let sum = (0..4).fold(0, |sum, part| sum + (draw >> (16 * part) & 0xffff));
         sum as f64 / f64::from(1 << 16) - 2.0
     }
 
-    /// A direction of length 1, all equally likely.
+    /// Draws a direction of norm 1.
     fn direction(&mut self, dim: usize) -> Vec<f64> {
         normalised((0..dim).map(|_| self.normal()).collect())
     }
 
-    /// One of the centres, with a part of its own; of length 1.
+    /// Draws one of the centres and adds a part of its own. The result has norm 1.
     fn near(&mut self, centres: &[Vec<f64>], dim: usize) -> Vec<f64> {
         let centre = &centres[(self.unit() * centres.len() as f64) as usize];
         let own = self.direction(dim);

@@ -1,22 +1,23 @@
-//! Rows that are quantised already: their weights are whole multiples of a step.
+//! Recognises rows that are already quantised: their weights are whole multiples of a step.
 //!
-//! A network that was trained or converted to int8 has such rows. Rounding them to steps of another length would round a
-//! second time; kept on their own step, the int8 weights in the model file are those of the network.
+//! A network that was trained in or converted to int8 has such rows. Another step would round them a second time; with
+//! their own step, the int8 weights in the model file are those of the network.
 //!
-//! What is exact and what is not: the int8 weights are, as long as the row's step is above 1/100 of that of the layer's
-//! largest row. The step is kept in units of a power of two that all rows share, with 13 to 16 bits for the largest row and
-//! fewer for smaller ones: for a layer with one scale, a factor of all scores that is within 6·10⁻⁵ of one. Biases are
-//! kept to 2⁻²⁰ in the base-2 logarithm.
+//! The int8 weights are exact if the row's step is above 1/100 of that of the layer's largest row. The step is stored
+//! in units of a power of two that all rows share, with 13 to 16 bits for the largest row and fewer for smaller ones:
+//! for a layer with one scale, all scores are multiplied by a factor that is within 6·10⁻⁵ of one. Biases are rounded
+//! to 2⁻²⁰ in the base-2 logarithm.
 
 /// The largest int8 weight.
 const MOST: u32 = 127;
-/// How far from a whole multiple a weight may be, in steps: dequantised weights are f32, rounded at 2⁻²⁴ of 127 steps.
+/// The largest distance of a weight from a whole multiple, in steps: dequantised weights are f32, rounded at 2⁻²⁴ of
+/// 127 steps.
 const TOLERANCE: f64 = 1e-4;
 
-/// The step of a row whose largest weight is fewer than 127 of them; `None` for any other row.
+/// Returns the step of a row whose largest weight is fewer than 127 steps; `None` for any other row.
 ///
-/// The largest weight is k steps, k unknown: tried from above. A row that is on no grid shows it at its first weights, so
-/// that this costs little more than a look at the row.
+/// Tries every number of steps k of the largest weight from above. A row that is on no grid fails at its first weights,
+/// so this costs little more than reading the row.
 pub(super) fn step_of(row: &[f32], peak: f64) -> Option<f64> {
     if peak == 0.0 {
         return None;
@@ -29,7 +30,7 @@ pub(super) fn step_of(row: &[f32], peak: f64) -> Option<f64> {
         })
     };
     let steps = (1..=MOST).rev().find(on_grid)?;
-    // With all 127 steps it is what any row is rounded to.
+    // 127 steps are what any row is rounded to anyway.
     (steps < MOST).then(|| peak / f64::from(steps))
 }
 

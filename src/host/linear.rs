@@ -1,11 +1,10 @@
-//! The little linear algebra that building needs: products, second moments, powers of a symmetric matrix, ridge.
+//! Provides the little linear algebra that building needs: products, and a column more.
 
-use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
 use super::Matrix;
 
-/// `a · bᵀ`, row-major: the scores of the queries `a` for the rows `b`, both with rows of `cols` values.
+/// Computes `a · bᵀ`, row-major: the scores of the queries `a` for the rows `b`, both with rows of `cols` values.
 pub fn times_transposed(a: &[f32], b: &[f32], cols: usize) -> Vec<f32> {
     let (m, n) = (a.len() / cols, b.len() / cols);
     let mut out = vec![0.0f32; m * n];
@@ -13,7 +12,7 @@ pub fn times_transposed(a: &[f32], b: &[f32], cols: usize) -> Vec<f32> {
     out
 }
 
-/// `a · b` for row-major `a` (rows of `inner` values) and `b` (`inner` rows).
+/// Computes `a · b` for row-major `a` (rows of `inner` values) and `b` (`inner` rows).
 pub fn times(a: &[f32], b: &[f32], inner: usize) -> Vec<f32> {
     let (m, n) = (a.len() / inner, b.len() / inner);
     let mut out = vec![0.0f32; m * n];
@@ -21,7 +20,7 @@ pub fn times(a: &[f32], b: &[f32], inner: usize) -> Vec<f32> {
     out
 }
 
-/// `aᵀ · b` for row-major `a` and `b` with the same number of rows.
+/// Computes `aᵀ · b` for row-major `a` and `b` with the same number of rows.
 pub fn transposed_times(a: &[f32], a_cols: usize, b: &[f32], b_cols: usize) -> Vec<f32> {
     let rows = a.len() / a_cols;
     let mut out = vec![0.0f32; a_cols * b_cols];
@@ -29,13 +28,14 @@ pub fn transposed_times(a: &[f32], a_cols: usize, b: &[f32], b_cols: usize) -> V
     out
 }
 
-/// Rows of a product that one thread computes at a time.
+/// The number of rows of a product that one thread computes at a time.
 const ROWS: usize = 256;
 
-/// `a · b` into `out`, of m×k and k×n values; the strides (of a row, of a column) say which of them is transposed.
+/// Computes `a · b` into `out`, of m×k and k×n values. The strides (of a row, of a column) state which of them is
+/// transposed.
 ///
-/// Threads are rayon's alone. With threads of its own, a product waits for each of them, and beside another program that wait is
-/// far longer than the product.
+/// Only rayon's threads are used. A product with threads of its own would wait for each of them, and beside another
+/// program that wait is far longer than the product.
 #[allow(clippy::too_many_arguments, reason = "the shape of a general matrix product")]
 pub fn product(
     m: usize,
@@ -56,7 +56,7 @@ pub fn product(
     });
 }
 
-/// The same on this thread.
+/// Computes the product on this thread.
 #[allow(clippy::too_many_arguments, reason = "the shape of a general matrix product")]
 #[allow(unsafe_code)]
 fn product_of_few(
@@ -96,19 +96,12 @@ fn product_of_few(
     }
 }
 
-/// XᵀX / rows.
-pub fn second_moment(x: &Matrix) -> DMatrix<f64> {
-    let (rows, d) = (x.rows().max(1), x.cols());
-    let sums = transposed_times(x.data(), d, x.data(), d);
-    DMatrix::from_fn(d, d, |i, j| f64::from(sums[i * d + j]) / rows as f64)
-}
-
 /// The matrix with a column of ones after it: the bias as a coordinate.
 pub fn with_ones(x: &Matrix) -> Matrix {
     with_column(x, |_| 1.0)
 }
 
-/// The matrix with one more column.
+/// Appends a column to the matrix.
 pub fn with_column(x: &Matrix, value: impl Fn(usize) -> f32) -> Matrix {
     let mut data = Vec::with_capacity(x.rows() * (x.cols() + 1));
     for (i, row) in x.iter().enumerate() {
@@ -118,23 +111,30 @@ pub fn with_column(x: &Matrix, value: impl Fn(usize) -> f32) -> Matrix {
     Matrix::new(data, x.cols() + 1).expect("whole rows")
 }
 
-/// S^power for a symmetric, positive matrix; eigenvalues below a millionth of the largest are lifted to that.
-pub fn power(s: &DMatrix<f64>, power: f64) -> Vec<f32> {
-    let eigen = SymmetricEigen::new(s.clone());
-    let floor = eigen.eigenvalues.max().max(f64::MIN_POSITIVE) * 1e-6;
-    let scaled = DMatrix::from_fn(s.nrows(), s.ncols(), |i, j| {
-        eigen.eigenvectors[(i, j)] * eigen.eigenvalues[j].max(floor).powf(power)
-    });
-    let result = scaled * eigen.eigenvectors.transpose();
-    (0..s.nrows()).flat_map(|i| (0..s.ncols()).map(move |j| (i, j))).map(|at| result[at] as f32).collect()
-}
-
 /// Σ a·b.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+    sum_of(a, b, |x, y| x * y)
 }
 
-/// ln Σ exp.
+/// Σ (a − b)².
+pub fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
+    sum_of(a, b, |x, y| (x - y) * (x - y))
+}
+
+/// Adds terms up in eight sums, which a compiler turns into vectors.
+fn sum_of(a: &[f32], b: &[f32], term: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut sums = [0.0f32; 8];
+    let (a, a_rest) = a.as_chunks::<8>();
+    let (b, b_rest) = b.as_chunks::<8>();
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..8 {
+            sums[lane] += term(a[lane], b[lane]);
+        }
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(&x, &y)| term(x, y)).sum::<f32>()
+}
+
+/// Computes ln Σ exp.
 pub fn log_sum_exp(values: &[f32]) -> f32 {
     let max = values.iter().fold(f32::NEG_INFINITY, |m, &v| m.max(v));
     if max == f32::NEG_INFINITY {

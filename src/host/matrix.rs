@@ -18,7 +18,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Takes `data` as rows of `cols` values; `None` if it does not divide into such rows.
+    /// Makes a matrix of `data` as rows of `cols` values; `None` if it does not divide into such rows.
     ///
     /// ```
     /// use zhat::host::Matrix;
@@ -30,40 +30,25 @@ impl Matrix {
         (cols > 0 && data.len().is_multiple_of(cols)).then_some(Self { data, cols })
     }
 
-    /// The number of rows.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.rows(), 2);
-    /// ```
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.data.len() / self.cols
     }
 
-    /// The number of columns.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.cols(), 3);
-    /// ```
+    /// Returns the number of columns.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Row `i`.
+    /// Returns row `i`.
     ///
     /// # Panics
     /// If there is no such row.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.row(1), [4.0, 5.0, 6.0]);
-    /// ```
     pub fn row(&self, i: usize) -> &[f32] {
         &self.data[i * self.cols..][..self.cols]
     }
 
-    /// The rows in another order, or some of them: row i of the result is row `order[i]`.
+    /// Copies rows in another order, or some of them: row i of the result is row `order[i]`.
     ///
     /// # Panics
     /// If there is no such row.
@@ -77,27 +62,17 @@ impl Matrix {
         Self { data, cols: self.cols }
     }
 
-    /// All rows in order.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.iter().count(), 2);
-    /// ```
+    /// Iterates over the rows.
     pub fn iter(&self) -> core::slice::ChunksExact<'_, f32> {
         self.data.chunks_exact(self.cols)
     }
 
-    /// All values, row after row.
-    ///
-    /// ```
-    /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    /// assert_eq!(matrix.data()[3], 4.0);
-    /// ```
+    /// Returns all values, row after row.
     pub fn data(&self) -> &[f32] {
         &self.data
     }
 
-    /// Columns as rows.
+    /// Returns the transposed matrix.
     ///
     /// ```
     /// # let matrix = zhat::host::Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();

@@ -1,4 +1,4 @@
-//! How far the classifier's answers are from the exact ones, on given queries.
+//! Measures the classifier's answers against the exact ones, on given queries.
 
 use rayon::prelude::*;
 
@@ -23,24 +23,24 @@ pub struct Truth {
     pub best: Candidate,
 }
 
-/// Memory for one thread's searches, for a model of any size.
+/// The memory of one thread's searches, for a model of any size.
 pub struct HostScratch {
     pub(super) query: Box<QueryBuffer<WIDEST>>,
     pub(super) memory: Vec<u32>,
 }
 
 impl HostScratch {
-    /// Memory for a model.
+    /// Allocates the memory for a model.
     pub fn new(model: &Model<'_>) -> Self {
         Self {
             query: Box::new(QueryBuffer::empty()),
-            // For any budget; estimators without a tree need the marks alone.
+            // Enough for any budget; estimators without a tree need only the marks.
             memory: vec![0; model.scratch_words_for(&Budget::new(u32::MAX)).max(crate::seen_words(model.classes()))],
         }
     }
 }
 
-/// The exact answers to all queries.
+/// Computes the exact answers to all queries.
 ///
 /// # Errors
 /// [`Error`], for the first query that the model refuses.
@@ -55,23 +55,23 @@ pub fn truths(model: &Model<'_>, queries: &Matrix) -> Result<Vec<Truth>, Error> 
     })
 }
 
-/// What the search found for one query.
+/// The result of the search for one query.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
-    /// ln of the near and the far field, the latter without its factor.
+    /// ln of the near field.
     pub near: f32,
-    /// See `near`.
+    /// ln of the far field, without its factor.
     pub far: f32,
     /// The best score found.
     pub best: Log2,
     /// Row-equivalents.
     pub work: u32,
-    /// Words of the frontier.
+    /// The words that the frontier took.
     pub frontier_words: u32,
 }
 
 impl Outcome {
-    /// ln Ẑ with a factor on the far field.
+    /// Returns ln Ẑ with a factor on the far field.
     pub fn log_z(&self, far_factor: f32) -> f32 {
         super::linear::log_sum_exp(&[self.near, self.far + far_factor])
     }
@@ -130,7 +130,7 @@ pub struct Found<const K: usize> {
     pub log_z: f32,
 }
 
-/// The best `K` classes that a search with a budget finds for each query.
+/// Finds the best `K` classes for each query by a search with a budget.
 ///
 /// # Errors
 /// [`Error`], for the first query that the model refuses, or [`Error::NoIndex`].
@@ -144,7 +144,7 @@ pub fn found<const K: usize>(model: &Model<'_>, queries: &Matrix, budget: &Budge
     })
 }
 
-/// Returns the top `K` classes of all queries within a budget, as [`Classifier`] answers.
+/// Returns the top `K` classes of all queries within a budget, as [`Classifier`] returns them.
 ///
 /// ```
 /// use zhat::Budget;
@@ -170,7 +170,7 @@ pub fn predictions<const K: usize>(
     each_query(model, queries, |_, scratch| classify(model, budget, scratch))
 }
 
-/// Returns the top `K` classes of all queries, with all rows scored.
+/// Returns the top `K` classes of all queries with exact probabilities.
 ///
 /// ```
 /// use zhat::host::evaluate::exact_predictions;
@@ -189,7 +189,26 @@ pub fn exact_predictions<const K: usize>(model: &Model<'_>, queries: &Matrix) ->
     each_query(model, queries, |_, scratch| crate::exact(model, &scratch.query))
 }
 
-/// [`Classifier::classify`] for the query in the scratch memory.
+/// What is made of the answer to each query, by the stored budget or with all rows scored.
+///
+/// # Errors
+/// [`Error`], for the first query that the model refuses.
+pub(super) fn each_answer<const K: usize, T: Send>(
+    model: &Model<'_>,
+    queries: &Matrix,
+    of_all_rows: bool,
+    make: impl Fn(usize, &Prediction<K>, &HostScratch) -> T + Sync,
+) -> Result<Vec<T>, Error> {
+    each_query(model, queries, |i, scratch| {
+        let answer = match of_all_rows {
+            true => crate::exact(model, &scratch.query)?,
+            false => Classifier::new(*model)?.classify(&scratch.query, &mut scratch.memory)?,
+        };
+        Ok(make(i, &answer, scratch))
+    })
+}
+
+/// Runs [`Classifier::classify`] for the query in the scratch memory.
 pub(super) fn classify<const K: usize>(
     model: &Model<'_>,
     budget: &Budget,

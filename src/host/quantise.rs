@@ -1,4 +1,4 @@
-//! f32 rows to int8 or four bits with a scale each.
+//! Quantises f32 rows to int8 or four bits with a scale each.
 
 use rayon::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::math::Log2;
 use crate::model::{Bits, FileWriter, ModelBuf, Section, Sizes};
 use crate::rows::RowTable;
 
-/// Rows as the file holds them.
+/// Rows in the format of the file.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -25,24 +25,25 @@ pub struct QuantisedRows {
     pub stored: Vec<i16>,
     /// A scale for each row.
     pub scales: Vec<u16>,
-    /// The bits of a [`Log2`] for each row, without the last `bias_shift` ones; [`i16::MIN`] for a class that is masked.
+    /// The bits of a [`Log2`] for each row, without the lowest `bias_shift` bits; [`i16::MIN`] for a masked class.
     pub biases: Vec<i16>,
-    /// As few as the largest bias allows.
+    /// The shift of the biases, as small as the largest bias allows.
     pub bias_shift: u32,
-    /// The power of two in which the scales are counted.
+    /// The power of two that is the unit of the scales.
     pub scale_exponent: i32,
-    /// The largest norm of a row, as quantised.
+    /// The largest norm of a quantised row.
     pub max_norm: f32,
-    /// The largest sum of the squares of a row's whole weights, or what a query has to be made for at least.
+    /// The largest sum of the squares of a row's whole weights, or the smallest that the header may state if that is
+    /// larger.
     pub largest_row: u32,
-    /// How wide the weights are.
+    /// The width of the weights.
     pub bits: Bits,
     /// The number of columns without padding.
     pub dim: usize,
 }
 
 impl QuantisedRows {
-    /// Rounds every weight to a step of its row: the nearest, or with the errors made up for.
+    /// Rounds every weight to a step of its row: to the nearest, or with compensation for the errors of other columns.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -65,7 +66,7 @@ impl QuantisedRows {
             .zip(weights.data().par_chunks_exact(weights.cols()))
             .zip(biases)
             .map(|((out, row), &bias)| {
-                // A class that is masked is not to come back by its weights.
+                // The weights of a masked class must not bring it back.
                 let row = if is_masked(bias) { &no_weights } else { row };
                 let (scale, bias, squares) = match bits {
                     Bits::Eight => round_to_int8(row, bias, unit, compensation, out),
@@ -96,7 +97,7 @@ impl QuantisedRows {
         }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -107,7 +108,7 @@ impl QuantisedRows {
         self.scales.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -118,7 +119,7 @@ impl QuantisedRows {
         self.scales.is_empty()
     }
 
-    /// The biases as floats again.
+    /// Returns the biases as floats.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -129,8 +130,8 @@ impl QuantisedRows {
         (0..self.len()).map(|row| self.bias(row)).collect()
     }
 
-    /// Some of the rows as floats again, each with its bias after it: what the model really is. A large layer is never
-    /// turned back as a whole.
+    /// Returns some of the rows as floats, each followed by its bias: the model's real weights. A large layer is never
+    /// dequantised as a whole.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -150,7 +151,7 @@ impl QuantisedRows {
         data
     }
 
-    /// The same rows in another order: row i of the result is row `order[i]`.
+    /// Returns the rows in another order: row i of the result is row `order[i]`.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -180,7 +181,8 @@ impl QuantisedRows {
         &self.stored[row * len..][..len]
     }
 
-    /// The header's numbers and the sections of the rows. `nodes` are whatever else is scored like a row.
+    /// Starts a file with the header's numbers and the sections of the rows. `nodes` are other vectors that are scored
+    /// like rows.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -203,7 +205,7 @@ impl QuantisedRows {
         file
     }
 
-    /// The sections of rows, scales and biases; 4-bit rows have their scales themselves.
+    /// Adds the sections of rows, scales and biases to a file. 4-bit rows hold their scales themselves.
     pub(super) fn add_to(&self, file: &mut FileWriter, [rows, scales, biases]: [Section; 3]) {
         file.required(rows, &self.stored);
         if self.bits == Bits::Eight {
@@ -213,7 +215,7 @@ impl QuantisedRows {
     }
 }
 
-/// A model of the rows alone, in the order of the classes: all that Exact needs.
+/// Makes a model of the rows alone, in the order of the classes, which is enough for [`exact`](crate::exact()).
 ///
 /// ```
 /// use zhat::host::{Matrix, flat_model};
@@ -225,7 +227,7 @@ impl QuantisedRows {
 /// ```
 ///
 /// # Errors
-/// [`BuildError`], if the weights can't make a model.
+/// [`BuildError`] if no model can be made of the weights.
 pub fn flat_model(weights: &Matrix, biases: &[f32]) -> Result<ModelBuf, BuildError> {
     check(weights, biases)?;
     let rows =
@@ -254,7 +256,22 @@ pub(super) fn check(weights: &Matrix, biases: &[f32]) -> Result<(), BuildError> 
     if let Some(row) = biases.iter().position(|b| b.is_nan() || *b == f32::INFINITY) {
         return Err(BuildError::Bias { row, value: biases[row] });
     }
-    Ok(())
+    check_range(biases)
+}
+
+/// Refuses biases that the file would have to clamp, or to take for masks although they are not far below the others.
+fn check_range(biases: &[f32]) -> Result<(), BuildError> {
+    let (row, &value) = biases.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).ok_or(BuildError::Empty)?;
+    match value {
+        f32::NEG_INFINITY => Err(BuildError::Masked),
+        _ if value > -MASK => Err(BuildError::BiasRange { row, value }),
+        // What is far below the others masks its class.
+        _ if value < 0.5 * MASK => match biases.iter().position(|bias| bias.is_finite() && is_masked(*bias)) {
+            Some(row) => Err(BuildError::BiasRange { row, value: biases[row] }),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 /// The largest magnitude.
@@ -262,19 +279,20 @@ pub(super) fn peak(values: &[f32]) -> f64 {
     f64::from(values.iter().fold(0.0, |m: f32, v| m.max(v.abs())))
 }
 
-/// The power of two at which the scale of rows with this largest weight just fits.
+/// Returns the power of two with which the scale of rows with this largest weight just fits.
 pub(super) fn scale_exponent(peak: f64, bits: Bits) -> i32 {
-    // libm's logarithm rather than the host's own: the file is the same wherever it is written. Without a weight any
-    // will do that leaves queries their bits.
+    // libm's logarithm rather than the host's own, so that every host writes the same file. If all weights are zero, any
+    // exponent will do that leaves queries their bits.
     let most = match bits {
         Bits::Eight => 127.0,
-        // Seven times seven, and a tenth of it that a step may be larger.
+        // Seven times seven, less a tenth, since steps may be larger by that.
         Bits::Four => 44.0,
     };
     if peak == 0.0 { -40 } else { libm::log2(peak / most / f64::from(u16::MAX)).ceil() as i32 }
 }
 
-/// Rounds one row into `out`; its scale, its bias with what the columns could not make up for, and its squares.
+/// Rounds one row into `out`. Returns its scale, its bias with the errors that the columns could not compensate for,
+/// and the sum of its squares.
 fn round_to_int8(
     row: &[f32],
     bias: f32,
@@ -286,7 +304,7 @@ fn round_to_int8(
     let own = grid::step_of(row, peak).map(|step| (step / unit).round());
     let scale = match own.filter(|scale| (1.0..=f64::from(u16::MAX)).contains(scale)) {
         Some(scale) => scale as u16,
-        // Rounded up, so that the peak stays within ±127; rounding the row to this very scale makes up for it.
+        // Rounded up, so that the peak stays within ±127; the row is then rounded with this very scale.
         None => (peak / 127.0 / unit).ceil() as u16,
     };
     let step = f64::from(scale) * unit;
@@ -332,7 +350,7 @@ fn bias_code(bias: f32, shift: u32) -> i16 {
     if is_masked(bias) { i16::MIN } else { in_units(bias, shift).clamp(-limit, limit) as i16 }
 }
 
-/// Nats in units of 2^shift of the bits of a [`Log2`], rounded.
+/// Converts nats to units of 2^shift of the bits of a [`Log2`], rounded.
 fn in_units(nats: f32, shift: u32) -> f64 {
     let unit = libm::exp2(f64::from(shift) - f64::from(Log2::FRACTION_BITS));
     (f64::from(nats) * core::f64::consts::LOG2_E / unit).round()

@@ -1,4 +1,4 @@
-//! Temperature scaling: the one number that makes a layer's probabilities fit its labels.
+//! Temperature scaling: fits the one number that makes a layer's probabilities agree with its labels.
 //!
 //! p = softmax(u/T) with T the minimum of the mean −ln p of the labels (Guo et al., "On Calibration of Modern Neural
 //! Networks", 2017). The loss is convex in 1/T, so a grid and two refinements of it find the minimum; each pass over
@@ -9,18 +9,18 @@ use rayon::prelude::*;
 use super::Matrix;
 use super::evaluate::{FloatLayer, scores};
 
-/// The most scores that are looked at; queries beyond that are left out.
+/// The most scores that are used; further queries are left out.
 const MOST_SCORES: usize = 40_000_000;
-/// Temperatures of one pass, and the passes.
+/// The number of temperatures in one pass, and the number of passes.
 const GRID: usize = 13;
 const PASSES: usize = 3;
-/// T is looked for between 1/10 and 10.
+/// The end of the range of T, from 1/10 to 10.
 const WIDEST: f32 = 10.0;
 
-/// The temperature at which the labels are most probable.
+/// Returns the temperature at which the labels are most probable.
 ///
 /// # Panics
-/// If there are fewer labels than queries, or one is no class.
+/// If there are fewer labels than queries, or one is not a class.
 ///
 /// ```
 /// use zhat::host::{Kind, Layer, fit_temperature};
@@ -50,7 +50,7 @@ pub fn fit_temperature(weights: &Matrix, biases: &[f32], queries: &Matrix, label
     (0.5 * (low + high)).exp()
 }
 
-/// −ln p of the label at each temperature.
+/// Computes −ln p of the label at each temperature.
 fn losses(layer: &FloatLayer<'_>, query: &[f32], label: usize, grid: &[f32]) -> Vec<f64> {
     let scores = scores(layer, query);
     let max = scores.iter().fold(f32::NEG_INFINITY, |m, &s| m.max(s));

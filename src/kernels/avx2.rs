@@ -8,13 +8,14 @@ use core::arch::x86_64::*;
 
 const LANES: usize = 16;
 
-/// The dot product, if this processor has AVX2.
+/// Computes the dot product; `None` if this processor has no AVX2.
 pub fn dot(row: &[i16], query: &[i16]) -> Option<i32> {
     // SAFETY: AVX2 was found.
     is_x86_feature_detected!("avx2").then(|| unsafe { dots([row], query)[0] })
 }
 
-/// The dot products of consecutive rows, four by four, if this processor has AVX2. Returns how many were done.
+/// Computes the dot products of consecutive rows, four at a time, if this processor has AVX2. Returns the number of
+/// rows done.
 pub fn dot_rows(rows: &[i16], query: &[i16], dots: &mut [i32]) -> usize {
     let pairs = query.len() / 2;
     if !is_x86_feature_detected!("avx2") || pairs == 0 {

@@ -11,33 +11,32 @@ use core::arch::naked_asm;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use crate::math::LogSum;
-use crate::tree::Spread;
-
-/// What all calls for one table and one query have in common: checked once, and in the order in which the code takes it.
+/// Holds what all calls for one table and one query share: checked once, with the fields in the order in which the
+/// assembly loads them.
 #[repr(C)]
 pub struct Frame<'a> {
-    /// Never null, so that no frame takes no more room than one.
+    /// Never null, so that an `Option` of a frame takes no more room than a frame.
     query: NonNull<i16>,
-    /// Rounds of a loop of [`PARTS`] parts of four columns.
+    /// The number of rounds of the loop of [`PARTS`] parts of four columns.
     rounds: usize,
-    /// The scale is moved up by so many bits.
+    /// The number of bits by which scales are shifted left.
     up: u32,
     unit: i32,
-    /// From the scales to the biases, in bytes.
+    /// The distance from the scales to the biases, in bytes.
     to_biases: usize,
-    /// Bytes of code that the first round leaves out: of three rows, and of one.
+    /// The bytes of code that the first round skips: of three rows, and of one.
     skipped_of_three: usize,
     skipped_of_one: usize,
     table: *const i16,
     stride: usize,
     rows: usize,
-    /// Null if dot products are wanted as they are.
+    /// Null if dot products are wanted, not scores.
     scales: *const u16,
     borrowed: PhantomData<&'a [i16]>,
 }
 
-/// What makes scores of dot products: a scale for each row, which is moved `up`, and a bias for each, in a unit.
+/// Turns dot products into scores: a scale for each row, shifted left by `up` bits, and a bias for each, in units of
+/// `unit`.
 pub struct Scaling<'a> {
     pub scales: &'a [u16],
     pub biases: &'a [i16],
@@ -45,14 +44,15 @@ pub struct Scaling<'a> {
     pub unit: i16,
 }
 
-/// Parts of four columns in a loop.
+/// The number of parts of four columns in a round of the loop.
 const PARTS: usize = 8;
-/// Bytes of code of four columns: of three rows, and of one.
+/// The bytes of code for four columns: of three rows, and of one.
 const THREE: usize = 56;
 const ONE: usize = 24;
 
 impl<'a> Frame<'a> {
-    /// `None` if something is not as the code needs it: whole words, on words, and a scale and a bias for each row.
+    /// Prepares a table and a query. `None` unless both are whole words on word boundaries, and each row has a scale
+    /// and a bias.
     #[inline]
     pub fn new(table: &'a [i16], query: &'a [i16], scaling: Option<Scaling<'a>>) -> Option<Self> {
         let stride = query.len();
@@ -91,13 +91,14 @@ impl<'a> Frame<'a> {
         !self.scales.is_null()
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Fills the places for the rows from `first` on; false, and nothing done, if there are fewer.
+    /// Fills the places with the results of the rows from `first` on. Returns false and does nothing if there are fewer
+    /// rows.
     #[inline]
     pub fn of_rows(&self, first: usize, places: &mut [i32]) -> bool {
         let ends = places.as_mut_ptr_range();
@@ -106,8 +107,8 @@ impl<'a> Frame<'a> {
             && unsafe { dot_each(self, first << 1 | 1, ends.start, ends.end) }
     }
 
-    /// Fills the places with the dot products, not the scores, of the rows with these numbers. False if a row is not in the table:
-    /// places may then hold anything.
+    /// Fills the places with the dot products, not the scores, of the rows whose indices are in `picked`. Returns false
+    /// if a row is not in the table; places may then hold anything.
     #[inline]
     pub fn of_picked(&self, picked: &[u32], places: &mut [i32]) -> bool {
         let (count, start) = (places.len().min(picked.len()), places.as_mut_ptr());
@@ -116,7 +117,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The word of a row in `$word`, times the query's odd values in r8 and its even ones in r9, added to `$sum`.
+/// Multiplies the word of a row in `$word` with the query's odd values in r8 and its even ones in r9, and adds the
+/// products to `$sum`.
 macro_rules! four_columns {
     ($word:literal, $sum:literal) => {
         concat!(
@@ -126,7 +128,8 @@ macro_rules! four_columns {
     };
 }
 
-/// Four columns of the row at r0 and of those that are r1 and r2 bytes behind it, added to r4, r5 and r6: 56 bytes.
+/// Adds the products of four columns of the row at r0, and of those r1 and r2 bytes behind it, to r4, r5 and r6: 56
+/// bytes.
 macro_rules! four_columns_of_three {
     () => {
         concat!(
@@ -138,28 +141,32 @@ macro_rules! four_columns_of_three {
     };
 }
 
-/// Four columns of the row at r0, added to r4: 24 bytes.
+/// Adds the products of four columns of the row at r0 to r4: 24 bytes.
 macro_rules! four_columns_of_one {
     () => {
         concat!("ldr.w r9, [r3, #4]\n ldr.w r8, [r3], #8\n ldr.w r10, [r0], #4\n", four_columns!("r10", "r4"))
     };
 }
 
-/// Fills the places: of rows from one on, whose number is the upper 31 bits of `which` if the lowest is one, with scores, or with dot
-/// products where the frame has no scales; or of the rows whose numbers are at the address `which`, with dot products. Three rows by
-/// three, then one by one. False if a number is not below the number of rows: places may then hold anything.
+/// Fills the places, three rows at a time and then one by one. Returns false if an index is not below the number of
+/// rows; places may then hold anything.
 ///
-/// No register is left in the loops, so the stack has what goes on from one group of rows to the next: +0 the next place, +4 its scale
-/// (zero: none), +8 the place from which on there are fewer than three (zero: rows are picked), +12 to +28 the first five fields of
-/// the frame, +32 and +36 where three rows and one begin, +40 the end of the places, +44 the frame, +48 from a place to its row's number
-/// (zero: none are picked). Where the parts of a loop do not divide those of a row, its first round begins in the middle.
+/// If the lowest bit of `which` is one, its upper 31 bits are the index of the first of consecutive rows, which give
+/// scores, or dot products if the frame has no scales. Otherwise `which` is the address of the indices of picked rows,
+/// which give dot products.
+///
+/// The loops use all registers, so the stack holds what carries over from one group of rows to the next: +0 the next
+/// place, +4 its scale (zero: none), +8 the place from which on fewer than three are left (zero: rows are picked), +12
+/// to +28 the first five fields of the frame, +32 and +36 the code addresses where three rows and one begin, +40 the
+/// end of the places, +44 the frame, +48 the distance from a place to its row's index (zero: none are picked). Where
+/// the parts of a loop do not divide those of a row, its first round begins in the middle.
 ///
 /// # Safety
-/// The frame is one that [`Frame::new`] made, of things that are still there. For each place there is a row from the first on, or a
-/// number.
-// Each row takes ⌈stride/4⌉ parts of four columns from it and from the query, and one place is written: three rows only where three
-// places are left, picked ones only after their numbers were compared. Places to jump to are computed from labels with the bit
-// that says Thumb. Registers that a caller keeps are restored; the stack is as before at the end.
+/// The frame must come from [`Frame::new`], and its borrows must be alive. For each place there must be a row from the
+/// first on, or an index.
+// Each row takes ⌈stride/4⌉ parts of four columns from it and from the query, and one place is written: three rows only
+// where three places are left, picked ones only after their indices were compared. Jump addresses are computed from
+// labels with the Thumb bit set. Restores the registers that a callee must preserve, and the stack.
 #[unsafe(naked)]
 unsafe extern "C" fn dot_each(frame: &Frame<'_>, which: usize, place: *mut i32, end: *mut i32) -> bool {
     naked_asm!(
@@ -293,7 +300,7 @@ unsafe extern "C" fn dot_each(frame: &Frame<'_>, which: usize, place: *mut i32, 
         "ldr lr, [sp, #16]",
         "movs r4, #0",
         "ldr pc, [sp, #36]",
-        // Numbers of rows to their addresses.
+        // From indices of rows to their addresses.
         "72:",
         "movs r4, #0",
         "movs r5, #0",
@@ -334,207 +341,5 @@ unsafe extern "C" fn dot_each(frame: &Frame<'_>, which: usize, place: *mut i32, 
         "92:",
         "add sp, sp, #52",
         "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
-    )
-}
-
-/// The numbers that a power of a fraction is made with, see `math::exp2`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct PowerTable {
-    pub powers: &'static [u32; 64],
-    pub slope: u32,
-    pub curve: u32,
-}
-
-/// Adds 2^term for all terms, which are no more than the mantissa has room for.
-#[inline]
-pub fn add_powers(sum: &mut LogSum, terms: &[i32], table: &PowerTable) {
-    let ends = terms.as_ptr_range();
-    // SAFETY: these are the terms.
-    unsafe { add_each(sum, ends.start, ends.end, table) }
-}
-
-/// The power of the fraction of the term in `$term`, which is given up, in r12: from 2^31 up to 2^32.
-macro_rules! power {
-    ($term:literal) => {
-        concat!(
-            concat!("ubfx r12, ", $term, ", #12, #6\n ubfx ", $term, ", ", $term, ", #0, #12\n"),
-            concat!("ldr r12, [r7, r12, lsl #2]\n mul lr, r9, ", $term, "\n add lr, r8, lr, lsr #16\n"),
-            concat!("mul lr, lr, ", $term, "\n umull ", $term, ", lr, r12, lr\n add r12, r12, lr, lsr #6\n"),
-        )
-    };
-}
-
-/// Adds the term in `$term`; where it is further below than the weight has bits, at `$far`.
-macro_rules! add_term {
-    ($term:literal, $far:literal) => {
-        concat!(
-            concat!("sub r11, r6, ", $term, ", asr #18\n cmp r11, #25\n bhi ", $far, "\n"),
-            power!($term),
-            "lsr r11, r10, r11\n umlal r4, r5, r12, r11\n",
-        )
-    };
-}
-
-/// The same for a term that is far below: nothing if it is too far. Where it is above the exponent of the sum, at `$above`; goes on at
-/// `$next`.
-macro_rules! add_far_term {
-    ($term:literal, $above:literal, $next:literal) => {
-        concat!(
-            concat!("cmp r11, #0\n blt ", $above, "\n cmp r11, #57\n bge ", $next, "\n"),
-            power!($term),
-            concat!("subs r11, r11, #25\n lsr r12, r12, r11\n adds r4, r4, r12\n adc r5, r5, #0\n b ", $next, "\n"),
-        )
-    };
-}
-
-/// Adds the powers of the terms.
-///
-/// Two by two, so that their loads overlap: 18.5 cycles a term. All registers are in use: terms in r0 and r3, the sum in r4, r5 and r6.
-///
-/// # Safety
-/// From the first term up to their end are terms.
-// Reads the terms, and a table that has an entry for all six bits; writes the sum. Registers that a caller keeps are restored.
-#[unsafe(naked)]
-unsafe extern "C" fn add_each(sum: &mut LogSum, terms: *const i32, end: *const i32, table: &PowerTable) {
-    naked_asm!(
-        "push {{r0, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
-        "ldm r0, {{r4, r5, r6}}",
-        "ldm r3, {{r7, r8, r9}}",
-        "mov.w r10, #0x2000000",
-        "10:",
-        "subs r0, r2, r1",
-        "beq 9f",
-        "lsls r0, r0, #29", // a single one first
-        "bpl 2f",
-        "ldr r3, [r1], #4",
-        "b 3f",
-        ".p2align 2",
-        "2:",
-        "ldr r3, [r1, #4]",
-        "ldr r0, [r1], #8",
-        add_term!("r0", "4f"),
-        "3:",
-        add_term!("r3", "5f"),
-        "6:",
-        "cmp r1, r2",
-        "bne 2b",
-        "9:",
-        "pop {{r0}}",
-        "stm r0, {{r4, r5, r6}}",
-        "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
-        "4:",
-        add_far_term!("r0", "7f", "3b"),
-        "5:",
-        add_far_term!("r3", "8f", "6b"),
-        // The sum at the exponent of the term, which then comes again: a shift by up to 64.
-        "7:",
-        "subs r1, r1, #4",
-        "8:",
-        "subs r1, r1, #4",
-        "rsb r11, r11, #0",
-        "add r6, r6, r11",
-        "cmp r11, #64",
-        "it hi",
-        "movhi r11, #64",
-        "rsb r12, r11, #32",
-        "sub lr, r11, #32",
-        "lsr r4, r4, r11",
-        "lsl r12, r5, r12",
-        "lsr lr, r5, lr",
-        "lsr r5, r5, r11",
-        "orr r4, r4, r12",
-        "orr r4, r4, lr",
-        "b 10b",
-    )
-}
-
-/// Makes the words of a family of nodes, at most 32, of their scores: see [`Tree::priorities`](crate::tree::Tree::priorities). Returns
-/// the largest.
-#[inline]
-pub fn priorities(words: &mut [i32], spreads: &[[u16; 3]], gains: &[i16], spread: &Spread) -> i32 {
-    if words.is_empty() || spreads.len() < words.len() || gains.len() < words.len() {
-        return i32::MIN;
-    }
-    // SAFETY: there are words, and a spread and a gain for each.
-    unsafe { priority_of_each(words.as_mut_ptr(), spreads.as_ptr(), gains.as_ptr(), words.len(), spread) }
-}
-
-/// The upper word of the product of r6 or, as `$mantissa` says, of another number with the small float in r9, moved up by
-/// `Factor::HEADROOM`, in r9. `$other` is given up.
-macro_rules! upper_word {
-    ($other:literal, $mantissa:literal) => {
-        concat!(
-            concat!("lsr ", $other, ", r9, #12\n bfc r9, #12, #20\n lsl r9, r9, ", $other, "\n lsl.w r9, r9, #5\n"),
-            $mantissa,
-        )
-    };
-}
-
-/// Adds to each score what the spread and the gain of its node add, and puts 31, 30, … into the lowest five bits; returns the largest.
-///
-/// # Safety
-/// There are words, and a spread and a gain for each.
-// Reads and writes that many; registers that a caller keeps are restored. `Spread` is laid out as in C: six words.
-#[unsafe(naked)]
-unsafe extern "C" fn priority_of_each(
-    words: *mut i32,
-    spreads: *const [u16; 3],
-    gains: *const i16,
-    count: usize,
-    spread: &Spread,
-) -> i32 {
-    naked_asm!(
-        "push {{r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
-        "ldr r9, [sp, #36]",
-        "ldm r9, {{r6, r7, r8}}",
-        "mov.w r5, #0x80000000",
-        "rsb r4, r3, #31",
-        "movs r3, #31",
-        ".p2align 2",
-        "2:",
-        "ldrh r9, [r1]",
-        "ldrh r10, [r1, #4]",
-        "ldrsh r11, [r2], #2",
-        "ldr r12, [r0]",
-        upper_word!("lr", "umull lr, r9, r9, r6\n"),
-        "lsr r9, r9, r7",
-        "lsl r10, r10, #7",
-        "lsr lr, r10, r8",
-        "cmp r9, lr",
-        "bhi 4f",
-        "lsl r9, r9, r8",
-        "3:",
-        "qadd r12, r12, r9",
-        "lsl r11, r11, #8",
-        "qadd r12, r12, r11",
-        "bfi r12, r3, #0, #5",
-        "adds r1, r1, #6",
-        "cmp r12, r5",
-        "it gt",
-        "movgt r5, r12",
-        "str r12, [r0], #4",
-        "subs r3, r3, #1",
-        "cmp r3, r4",
-        "bne 2b",
-        "mov r0, r5",
-        "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
-        // The frozen form.
-        "4:",
-        "ldrh r9, [r1, #2]",
-        "ldr lr, [sp, #36]",
-        upper_word!("r11", "ldr r11, [lr, #12]\n umull r11, r9, r9, r11\n"),
-        "ldr r11, [lr, #16]",
-        "lsr r9, r9, r11",
-        "ldr r11, [lr, #20]",
-        "mov.w lr, #0x40000000",
-        "lsr lr, lr, r11",
-        "cmp r9, lr",
-        "it hi",
-        "movhi r9, lr",
-        "lsl r9, r9, r11",
-        "sub r9, r9, r10",
-        "ldrsh r11, [r2, #-2]",
-        "b 3b",
     )
 }

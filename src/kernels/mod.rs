@@ -1,4 +1,4 @@
-//! Dot products of int8 rows with an int16 query: the one place where the time goes. 4-bit rows are in `four_bit`
+//! Dot products of int8 rows with an int16 query, which take most of a query's time. 4-bit rows are in `four_bit`
 //! (feature `rows4`).
 //!
 //! **Rows.** The weights a and b of columns 2j and 2j+1 are stored as one signed 16-bit number, h = a + 256·b
@@ -10,8 +10,9 @@
 //! S = Σ h·odd + 256·Σ a·even = 256·Σ (b·odd + a·(even + odd/256))
 //! ```
 //!
-//! What a meets of the odd value is known when the query is rounded and made up for in `even`: column 2j has the value
-//! even + odd/256, as near to the truth as any rounding to whole numbers. S is the dot product times 256.
+//! The part of the odd value that a is multiplied with is known when the query is rounded, and `even` makes up for it:
+//! column 2j has the value even + odd/256, as near to the truth as any rounding to whole numbers. S is the dot product
+//! times 256.
 //!
 //! All arithmetic is modulo 2^32, and sums on the way may wrap; [`Query`](crate::Query) is scaled so that S does not.
 //! Every kernel gives the same 32 bits for all inputs: the sum over the whole words that row and query have. Rows are
@@ -33,7 +34,7 @@ mod portable;
 mod squares;
 
 #[cfg(zhat_dsp)]
-pub use dsp::{Frame, PowerTable, Scaling, add_powers, priorities};
+pub use dsp::{Frame, Scaling};
 pub use squares::squares;
 
 use crate::hint::keep_small;
@@ -45,25 +46,25 @@ pub const ROW_ALIGN: usize = 4;
 /// about 4 000 columns on, rounding it costs more than rounding the rows to int8.
 pub const MAX_DIM: usize = 16_384;
 
-/// The weights of an even column and of the odd one after it as they are stored.
+/// Packs the weights of an even column and of the odd one after it as they are stored.
 #[inline]
 pub const fn pair(even: i8, odd: i8) -> i16 {
     ((odd as i16) << 8).wrapping_add(even as i16)
 }
 
-/// The weights of a pair: the even column's, then the odd one's. What stands for one above 127 gives −128, which is no
-/// weight either.
+/// Unpacks a pair: the even column's weight, then the odd one's. If the stored number is invalid because one is above
+/// 127, the result has −128, which is no valid weight either.
 #[inline]
 pub const fn weights(pair: i16) -> [i8; 2] {
     let even = pair as i8;
     [even, (pair.wrapping_sub(even as i16) >> 8) as i8]
 }
 
-/// Whether the query is kept word by word, the odd values of four columns and then their even ones: what a small
-/// processor loads together. Others have all odd values in the first half, all even ones in the second.
+/// True if the query is stored word by word, the odd values of four columns and then their even ones, which a small
+/// processor loads together. Others store all odd values in the first half, all even ones in the second.
 const BY_WORDS: bool = cfg!(any(zhat_dsp, target_os = "none"));
 
-/// Where a query of `stride` columns keeps the value of `column`.
+/// Returns the position of the value of `column` in a query of `stride` columns.
 #[inline]
 pub const fn query_slot(column: usize, stride: usize) -> usize {
     let even = column.is_multiple_of(2);
@@ -89,7 +90,7 @@ pub(crate) fn for_each_pair(query: &mut [i16], mut each: impl FnMut(&mut i16, &m
     }
 }
 
-/// The dot product of one row with the query.
+/// Computes the dot product of one row with the query.
 #[inline]
 pub fn dot(row: &[i16], query: &[i16]) -> i32 {
     #[cfg(zhat_dsp)]
@@ -106,7 +107,7 @@ pub fn dot(row: &[i16], query: &[i16]) -> i32 {
     portable::dot(row, query)
 }
 
-/// The dot products of consecutive rows with the query: one for each place in `dots` that has a whole row.
+/// Computes the dot products of consecutive rows with the query, one for each place in `dots` that has a whole row.
 #[inline]
 pub fn dot_rows(rows: &[i16], query: &[i16], dots: &mut [i32]) {
     #[cfg(zhat_dsp)]
@@ -118,10 +119,10 @@ pub fn dot_rows(rows: &[i16], query: &[i16], dots: &mut [i32]) {
     dot_rows_one_by_one(rows, query, dots);
 }
 
-/// What is left to it where there is DSP is not aligned.
+/// Computes the dot products without DSP instructions. Where there are DSP instructions, only unaligned rows come here.
 #[cfg_attr(zhat_dsp, cold, inline(never))]
 fn dot_rows_one_by_one(rows: &[i16], query: &[i16], dots: &mut [i32]) {
-    // This one leaves what does not fill its last group.
+    // AVX2 leaves the rows that do not fill its last group of four.
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     let done = avx2::dot_rows(rows, query, dots);
     #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
@@ -133,8 +134,8 @@ fn dot_rows_one_by_one(rows: &[i16], query: &[i16], dots: &mut [i32]) {
     }
 }
 
-/// The dot products of the rows of a table that are picked by their numbers: one for each place in `dots`, zero for a row
-/// that the table does not have.
+/// Computes the dot products of the rows of a table whose indices are in `picked`: one for each place in `dots`, zero
+/// for a row that the table does not have.
 #[inline]
 pub fn dot_picked(table: &[i16], picked: &[u32], query: &[i16], dots: &mut [i32]) {
     #[cfg(zhat_dsp)]
@@ -155,7 +156,7 @@ fn dot_picked_one_by_one(table: &[i16], picked: &[u32], query: &[i16], dots: &mu
 
 #[cfg(not(zhat_dsp))]
 use self::dot as other_dot;
-/// The kernel for one row; what is left to it where there is DSP is not aligned.
+/// The kernel for one row. Where there are DSP instructions, only unaligned rows use it.
 #[cfg(zhat_dsp)]
 use portable::dot as other_dot;
 

@@ -4,7 +4,7 @@
 use super::BY_WORDS;
 use crate::hint::keep_small;
 
-/// Σ h·odd + 256·Σ a·even over the whole words that both have.
+/// Computes Σ h·odd + 256·Σ a·even over the whole words that both have.
 #[cfg_attr(not(zhat_dsp), inline)]
 #[cfg_attr(zhat_dsp, inline(never), cold)] // there it serves slices that are not aligned
 pub fn dot(row: &[i16], query: &[i16]) -> i32 {
@@ -30,7 +30,7 @@ pub fn dot(row: &[i16], query: &[i16]) -> i32 {
     sums.finish()
 }
 
-/// The same for odd and even values that are kept apart.
+/// Computes the dot product for odd and even values in separate slices.
 #[inline]
 pub fn halves(row: &[i16], odd: &[i16], even: &[i16]) -> i32 {
     let mut sums = Sums::default();
@@ -38,7 +38,8 @@ pub fn halves(row: &[i16], odd: &[i16], even: &[i16]) -> i32 {
     sums.finish()
 }
 
-/// The same in words, for processors that take two instructions to load half of one, ARMv6-M.
+/// Casts row and query to words for processors that take two instructions to load half a word, ARMv6-M; `None`
+/// elsewhere.
 #[inline]
 fn words<'a>(row: &'a [i16], query: &'a [i16]) -> Option<(&'a [u32], &'a [[u32; 2]])> {
     if cfg!(all(target_arch = "arm", not(target_has_atomic = "32"))) {

@@ -1,9 +1,11 @@
-//! What a model that is opened is asked of every row: the sum of the squares of its weights, and whether they are weights.
+//! The validation of a row when a model is opened: the sum of the squares of its weights, and a test that each is a
+//! valid weight.
 #![cfg_attr(zhat_dsp, allow(unsafe_code))]
 
 use crate::hint::keep_small;
 
-/// The sum of the squares of the weights of whole words; `None` if one of them is −128, which no weight is.
+/// Returns the sum of the squares of the weights of whole words; `None` if one of them is −128, which is no valid
+/// weight.
 #[inline]
 pub fn squares(row: &[i16]) -> Option<u32> {
     #[cfg(zhat_dsp)]
@@ -14,7 +16,7 @@ pub fn squares(row: &[i16]) -> Option<u32> {
     portable(row)
 }
 
-/// One weight after the other: the oracle of the other one.
+/// Computes the sum one weight at a time: the oracle of the DSP version.
 #[cfg_attr(zhat_dsp, inline(never), cold)]
 pub(super) fn portable(row: &[i16]) -> Option<u32> {
     let (mut sum, mut least) = (0, 0);
@@ -27,8 +29,9 @@ pub(super) fn portable(row: &[i16]) -> Option<u32> {
     (least > -128).then_some(sum as u32)
 }
 
-/// A word in a register: its even weights, then its odd ones, which are what is left without the even ones, are widened to
-/// 16 bits, squared and added by SMLAD, and 127 more must not be negative. 9 instructions for 4 weights.
+/// Adds the squares of the four weights of a word and checks them. The even weights, then the odd ones, are widened to
+/// 16 bits, squared and added by SMLAD; adding 127 to each must not give a negative number. 9 instructions for 4
+/// weights.
 #[cfg(zhat_dsp)]
 macro_rules! four_weights {
     ($word:literal) => {
@@ -41,8 +44,10 @@ macro_rules! four_weights {
     };
 }
 
+/// Computes the sum with DSP instructions.
+///
 /// # Safety
-/// The row is whole words, one or more, and starts on one.
+/// The row must be whole words, at least one, and start on a word boundary.
 #[cfg(zhat_dsp)]
 #[inline(never)]
 unsafe fn with_dsp(row: &[i16]) -> Option<u32> {

@@ -1,14 +1,14 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Puts the values of the columns where the kernels of this platform look for them.
+/// Puts the values of the columns where the kernels of this platform expect them.
 fn in_slots(query: &[i16]) -> Vec<i16> {
     let mut slots = vec![0; query.len()];
     query.iter().enumerate().for_each(|(column, &q)| slots[query_slot(column, query.len())] = q);
     slots
 }
 
-/// What every kernel is to give, from the words of the documentation: modulo 2^32.
+/// Computes the expected result of every kernel from the formula in the documentation, modulo 2^32.
 fn truth(row: &[i16], query: &[i16]) -> i32 {
     let terms = row.iter().zip(query.as_chunks().0).map(|(&pair, &[even, odd])| {
         i64::from(pair) * i64::from(odd) + 256 * i64::from(weights(pair)[0]) * i64::from(even)

@@ -1,32 +1,32 @@
-//! When a word begins and ends: energy, with hysteresis, against the noise of the place.
+//! Word boundaries: energy, with hysteresis, against the noise level of the surroundings.
 //!
-//! The noise is the least level of the last 1.6 s: speech has gaps, noise has none (Martin, "Spectral Subtraction Based
-//! on Minimum Statistics", 1994). A sound that goes on is noise after that time. A few additions a frame.
+//! The noise level is the lowest level of the last 1.6 s: speech has gaps, noise has none (Martin, "Spectral
+//! Subtraction Based on Minimum Statistics", 1994). A sound that lasts longer becomes noise. Costs a few
+//! additions a frame.
 
-/// Frames of which each minimum is kept, and how many minima.
+/// The number of frames that share a minimum, and the number of minima.
 const BLOCK: u32 = 40;
 const BLOCKS: usize = 4;
-/// What a place is taken for that nothing is known of yet, and the level below which nothing is a word: −60 dB of full
-/// scale.
+/// The noise level assumed at the start, and the level below which nothing is a word: −60 dB of full scale.
 const QUIET_PLACE: f32 = -3.3;
-/// How much of a new level is taken over into the one that minima are of.
+/// The weight of a new level in the smoothed level, of which the minima are taken.
 const NEW: f32 = 0.3;
 
-/// Above the noise by so much is loud, and a word begins after so many frames of it: 10 dB, 30 ms.
+/// A frame is loud at this much above the noise, and a word begins after this many loud frames: 10 dB, 30 ms.
 const LOUD: f32 = 2.3;
 const LOUD_FRAMES: u32 = 3;
-/// Above the noise by less than this, or below the loudest frame by more, is quiet: 6 dB, 33 dB.
+/// A frame is quiet at less than this above the noise, or at more than this below the loudest frame: 6 dB, 33 dB.
 const QUIET: f32 = 1.4;
 const BELOW_PEAK: f32 = 7.6;
 
-/// A word ends after so many quiet frames: 200 ms.
+/// The number of quiet frames that end a word: 200 ms.
 pub(super) const QUIET_FRAMES: u32 = 20;
-/// What is loud for less than this is a click, no word: 80 ms.
+/// The number of loud frames that a word has at least; a sound with fewer is a click: 80 ms.
 const LEAST_LOUD: u32 = 8;
-/// Nothing is longer than this, with what is encoded from before the beginning: 1.6 s.
+/// The most frames of a word, together with those that are encoded from before its beginning: 1.6 s.
 const LONGEST: u32 = 160 - super::spotter::BEFORE;
 
-/// What a frame is to the words.
+/// The place of a frame relative to words.
 ///
 /// ```
 /// use zhat::keywords::{Detector, Moment};
@@ -44,15 +44,15 @@ pub enum Moment {
     Silence,
     /// A word has begun, a little before.
     Begin,
-    /// A word goes on, or has been quiet for a moment.
+    /// A word continues, perhaps with a short pause.
     Inside,
-    /// It was quiet for long enough: a word has ended.
+    /// A word has ended, after enough quiet frames.
     End,
-    /// It went on for longer than words do.
+    /// A sound went on for longer than a word does, and was cut off.
     Cut,
 }
 
-/// Tells words from silence and noise by the level of frames.
+/// Finds the boundaries of words from the levels of frames.
 ///
 /// ```
 /// use zhat::keywords::{Detector, Moment};
@@ -73,10 +73,10 @@ pub struct Detector {
     word: Option<Word>,
 }
 
-/// What is known of a word that lasts.
+/// The word in progress.
 #[derive(Clone, Copy, Debug)]
 struct Word {
-    /// The noise at its beginning.
+    /// The noise level at its beginning.
     noise: f32,
     frames: u32,
     loud: u32,
@@ -85,7 +85,7 @@ struct Word {
 }
 
 impl Detector {
-    /// Creates a detector for a place that is taken for quiet.
+    /// Creates a detector that assumes quiet surroundings.
     ///
     /// ```
     /// assert!(zhat::keywords::Detector::new().noise() < -3.0);
@@ -94,7 +94,7 @@ impl Detector {
         Self { smoothed: QUIET_PLACE, minima: [QUIET_PLACE; BLOCKS], frames_of_block: 0, loud_run: 0, word: None }
     }
 
-    /// Returns the level of the noise.
+    /// Returns the noise level.
     ///
     /// ```
     /// let mut detector = zhat::keywords::Detector::new();
@@ -105,18 +105,13 @@ impl Detector {
         self.minima.iter().fold(f32::INFINITY, |least, &minimum| least.min(minimum))
     }
 
-    /// Returns how many frames it has been quiet for, within a word.
-    ///
-    /// ```
-    /// let mut detector = zhat::keywords::Detector::new();
-    /// [3.0, 3.0, 3.0, 3.0, -9.0, -9.0].map(|level| detector.push(level));
-    /// assert_eq!(detector.quiet_frames(), 2);
-    /// ```
+    /// Returns the number of quiet frames in a row, within a word.
     pub fn quiet_frames(&self) -> u32 {
         self.word.map_or(0, |word| word.quiet_run)
     }
 
-    /// Tells whether a sound that lasts, or ends with this frame, is loud for long enough to be a word.
+    /// Returns true if the sound in progress, or the one that ends with this frame, was loud for long enough to be a
+    /// word.
     ///
     /// ```
     /// let mut detector = zhat::keywords::Detector::new();
@@ -129,8 +124,8 @@ impl Detector {
         self.word.is_some_and(|word| word.loud >= LEAST_LOUD)
     }
 
-    /// Takes the level of the next frame. After [`Moment::End`] and [`Moment::Cut`] the word is still there to be asked
-    /// about, until the next frame.
+    /// Takes the level of the next frame. After [`Moment::End`] and [`Moment::Cut`] the other methods still describe
+    /// the ended word, until the next frame.
     ///
     /// ```
     /// use zhat::keywords::{Detector, Moment};
@@ -146,7 +141,7 @@ impl Detector {
             self.word = None;
         }
         self.track(level);
-        // Noise that grows during a word may be the word: only what falls ends it.
+        // A rising noise level during a word may be the word itself, so only a falling level counts.
         let noise = self.word.map_or(f32::INFINITY, |word| word.noise).min(self.noise());
         let is_loud = level > (noise + LOUD).max(QUIET_PLACE);
         self.loud_run = if is_loud { self.loud_run.saturating_add(1) } else { 0 };
@@ -170,14 +165,7 @@ impl Detector {
         }
     }
 
-    /// Ends the word, if there is one: it has been understood.
-    ///
-    /// ```
-    /// let mut detector = zhat::keywords::Detector::new();
-    /// [3.0; 20].map(|level| detector.push(level));
-    /// detector.finish();
-    /// assert!(!detector.is_word());
-    /// ```
+    /// Ends the word early, if there is one, for a caller that has recognised it.
     pub fn finish(&mut self) {
         self.word = None;
         self.loud_run = 0;

@@ -1,4 +1,5 @@
-//! From frames to a query: a small convolutional and recurrent network that hears every frame once.
+//! The encoder: a small convolutional and recurrent network that turns frames into a query and processes every frame
+//! once.
 //!
 //! ```text
 //! frames, each 10 ms → less the mean so far → stem 5 × 40 → c, every second one → ReLU
@@ -6,25 +7,26 @@
 //!   → GRU → (its state, mean of its inputs so far) → matrix → query
 //! ```
 //!
-//! Weights are int8 and stay in flash; what passes between the blocks is int16, sums are int32; scales, gates and
-//! biases are f32, a few operations for each number. A second takes 4.3 M multiply-accumulates.
+//! Weights are int8 and stay in flash; activations between the blocks are int16, sums are int32; scales, gates and
+//! biases are f32, a few operations for each number. A second of sound takes 4.3 M multiply-accumulates.
 
 use core::fmt;
 
 use super::{BANDS, spotter::Thresholds};
 use crate::{Error, hint::keep_small, kernels, math::sqrt};
 
-/// Frames that the stem sees.
+/// The number of frames that the stem sees.
 const STEM_TAPS: usize = 5;
-/// Blocks of a depthwise and a pointwise convolution.
+/// The number of blocks of a depthwise and a pointwise convolution.
 const BLOCKS: usize = 6;
-/// The largest sizes that there is memory for: channels before and after the second stride, of the GRU, of the query.
+/// The largest sizes that the state has memory for: channels before and after the second stride, of the GRU, of the
+/// query.
 const NARROW: usize = 80;
 const WIDE: usize = 112;
 const HIDDEN: usize = 96;
 pub(super) const DIM: usize = 128;
 
-/// One block, and what a step of its int16 output is worth.
+/// One block, and the value of a step of its int16 output.
 #[derive(Clone, Copy, Debug)]
 struct Block<'a> {
     depthwise: Depthwise<'a>,
@@ -40,7 +42,7 @@ impl Block<'_> {
 #[cfg(test)]
 mod tests;
 
-// What an encoder remembers of a word: the past of its convolutions, the state of its GRU, and means.
+// The state of an encoder within a word: the past of its convolutions, the state of its GRU, and means.
 
 /// Frames are divided by this, and cut off at that, after their mean is subtracted.
 const SPREAD: f32 = 2.5;
@@ -64,7 +66,7 @@ const LARGEST_FEATURE: f32 = 4.0;
 #[derive(Clone, Debug)]
 pub struct EncoderState {
     frames: u32,
-    /// Of the logarithms, so far.
+    /// The mean of the logarithms so far.
     sums: [f32; BANDS],
     /// The last frames, the oldest first.
     window: [f32; STEM_TAPS * BANDS],
@@ -72,10 +74,10 @@ pub struct EncoderState {
     narrow: [[i16; SPAN * NARROW]; STRIDED + 1],
     wide: [i16; SPAN * WIDE],
     dilated: [[i16; WIDE_SPAN * WIDE]; 2],
-    /// Steps that the strided block has taken in, and that came out of the last one.
+    /// The number of steps that the strided block has taken in, and that came out of the last one.
     halved: u32,
     steps: u32,
-    /// Of the last block's outputs.
+    /// The mean of the last block's outputs.
     totals: [i32; WIDE],
     hidden: [f32; HIDDEN],
 }
@@ -101,17 +103,7 @@ impl EncoderState {
         }
     }
 
-    /// Forgets everything: the next frame is the first of a word.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
-    /// # let encoder = zhat::keywords::Encoder::from_bytes(bytes)?;
-    /// let mut state = zhat::keywords::EncoderState::new();
-    /// [[1.0; 40]; 8].iter().for_each(|frame| state.push(&encoder, frame));
-    /// state.clear();
-    /// assert!(state.query::<128>(&encoder).is_err());
-    /// # Ok::<(), zhat::keywords::EncoderError>(())
-    /// ```
+    /// Clears the state: the next frame is the first of a word.
     pub fn clear(&mut self) {
         self.frames = 0;
         self.sums.fill(0.0);
@@ -124,8 +116,8 @@ impl EncoderState {
         self.hidden.fill(0.0);
     }
 
-    /// Takes the logarithms of a frame's bands. Every second frame goes through the stem and two blocks, every fourth
-    /// through all of them.
+    /// Processes the logarithms of a frame's bands. Every second frame goes through the stem and two blocks, every
+    /// fourth through all of them.
     ///
     /// ```
     /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
@@ -179,7 +171,8 @@ impl EncoderState {
     /// ```
     ///
     /// # Errors
-    /// [`Error::QueryLength`] if `D` is not the encoder's, [`Error::NoQuery`] if nothing came out yet.
+    /// [`Error::QueryLength`] if `D` is not the encoder's, [`Error::NoQuery`] if there were too few frames for a first
+    /// output.
     pub fn query<const D: usize>(&self, encoder: &Encoder<'_>) -> Result<[f32; D], Error> {
         if D != encoder.dim() {
             return Err(Error::QueryLength);
@@ -197,7 +190,7 @@ impl EncoderState {
         Ok(query)
     }
 
-    /// Shifts a frame into the window: its distance from the mean of all so far.
+    /// Shifts a frame into the window, as its distance from the mean of all frames so far.
     fn normalise(&mut self, bands: &[f32; BANDS]) {
         self.frames = self.frames.saturating_add(1);
         let share = 1.0 / self.frames as f32;
@@ -210,7 +203,7 @@ impl EncoderState {
         }
     }
 
-    /// Passes the output of the last block on: into the mean, and through the GRU.
+    /// Adds the output of the last block to the mean, and runs the GRU with it.
     fn finish(&mut self, encoder: &Encoder<'_>, step: &Step) {
         self.steps = self.steps.saturating_add(1);
         let mut input = [0.0; WIDE];
@@ -230,20 +223,20 @@ impl Default for EncoderState {
     }
 }
 
-/// A step on its way through the blocks, in units of so much.
+/// A step on its way through the blocks, as int16 in steps of `unit`.
 struct Step {
     values: [i16; WIDE],
     unit: f32,
 }
 
 impl Step {
-    /// Returns the numbers, rectified and rounded.
+    /// Makes a step of sums, rectified and rounded.
     fn new(sums: &[f32; WIDE], unit: f32) -> Self {
         let per_unit = 1.0 / unit;
         Self { values: sums.map(|sum| nearest((sum * per_unit).clamp(0.0, f32::from(i16::MAX)))), unit }
     }
 
-    /// Runs a block whose past the frame is already part of, with or without a way around it.
+    /// Runs a block whose past already includes the frame, with or without a residual connection.
     fn through<const S: usize>(&mut self, block: &Block<'_>, past: &[i16], around: bool) {
         let (mut taps, mut sums) = ([0.0; WIDE], [0.0; WIDE]);
         block.depthwise.sums::<S>(past, self.unit, &mut taps);
@@ -255,13 +248,13 @@ impl Step {
     }
 }
 
-// A convolution over time of each channel by itself: nine taps, next to each other or every second frame.
+// A depthwise convolution over time: nine taps for each channel, on consecutive frames or on every second one.
 //
-// Each channel's past lies together, so that a step is a shift of a few words and nine products, in integers.
+// The past of each channel is contiguous, so that a step is a shift of a few words and nine products, in integers.
 
 /// Taps of a channel.
 pub const TAPS: usize = 9;
-/// Frames that they span, next to each other and every second one.
+/// The frames that the taps span, consecutive or every second one.
 pub const SPAN: usize = TAPS;
 pub const WIDE_SPAN: usize = 2 * TAPS - 1;
 
@@ -277,7 +270,7 @@ impl Depthwise<'_> {
     /// Shifts a step into the past of each channel.
     pub fn push<const S: usize>(past: &mut [i16], step: &[i16]) {
         for (past, &new) in past.as_chunks_mut::<S>().0.iter_mut().zip(step) {
-            // Number by number: to the library that moves memory, halves of words are the worst case.
+            // Copies number by number: `memmove` is slowest with 16-bit numbers.
             let mut later = new;
             for place in past.iter_mut().rev() {
                 later = core::mem::replace(place, later);
@@ -285,7 +278,7 @@ impl Depthwise<'_> {
         }
     }
 
-    /// Sums the channels' pasts, rectified; their numbers are in steps of `unit`.
+    /// Computes the rectified sums over the channels' pasts, whose numbers are in steps of `unit`.
     pub fn sums<const S: usize>(&self, past: &[i16], unit: f32, out: &mut [f32]) {
         let channels = past.as_chunks::<S>().0.iter().zip(self.taps.as_chunks::<TAPS>().0);
         let scales = self.scales.iter().zip(self.biases);
@@ -343,21 +336,21 @@ fn tanh(x: f32) -> f32 {
     1.0 - 2.0 / (1.0 + libm::expf(2.0 * x))
 }
 
-// A matrix of int8 weights in flash, times a vector.
+// A matrix of int8 weights in flash, multiplied by a vector.
 //
-// Rows are kept as in a model, and multiplied by its kernels: a vector is rounded to int16 once for all rows. Its step
-// is as small as no dot product overflows with: by Cauchy and Schwarz none is above 256·‖row‖·‖vector‖, in whole
+// Rows are stored as in a model and multiplied by its kernels: a vector is rounded to int16 once for all rows. Its step
+// is the smallest with which no dot product overflows: by Cauchy and Schwarz none is above 256·‖row‖·‖vector‖, in whole
 // numbers.
 
 /// Columns of the widest matrix, the stem's or the embedding's.
 pub const WIDEST: usize = 208;
 /// Rows whose dot products are computed together.
 const TOGETHER: usize = 48;
-/// ‖row‖·‖vector‖ stays below this: 2²³, less what rounding adds.
+/// The limit of ‖row‖·‖vector‖: 2²³, less the effect of rounding.
 const LARGEST_DOT: f32 = 8_380_000.0;
-/// And each number below this, with what the odd column gives to the even one.
+/// The limit of each number, which leaves room for the odd column's part in the even one.
 const LARGEST: f32 = 32_000.0;
-/// A vector below this is zero.
+/// The norm below which a vector counts as zero.
 const SMALLEST_NORM: f32 = 1e-20;
 
 /// Rows, each with its scale and bias.
@@ -378,7 +371,7 @@ struct Rounded([i16; WIDEST]);
 impl<'a> Tensor<'a> {
     pub const EMPTY: Self = Self { columns: 0, scales: &[], biases: &[], pairs: &[], longest: 1.0 };
 
-    /// Creates a matrix: `pairs` has a row of `columns` weights for each scale; an even number of columns, not above
+    /// Makes a matrix. `pairs` has a row of `columns` weights for each scale; the number of columns is even and at most
     /// [`WIDEST`].
     pub fn new(columns: usize, scales: &'a [f32], biases: &'a [f32], pairs: &'a [i16]) -> Self {
         let square = |weight: i8| u32::from(weight.unsigned_abs()).pow(2);
@@ -406,10 +399,10 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// Rounds the vector for rows whose norm is at most `longest`: what one unit of a dot product is worth.
+/// Rounds the vector for rows whose norm is at most `longest`. Returns the value of one unit of a dot product.
 fn round(vector: &[f32], longest: f32, query: &mut [i16]) -> f32 {
     let norm = sqrt(vector.iter().fold(0.0, |sum, value| sum + value * value));
-    // And no number at all, if there is one that is none.
+    // A vector with NaN or an infinity gives zeros.
     if !(SMALLEST_NORM..f32::INFINITY).contains(&norm) {
         return 0.0;
     }
@@ -419,14 +412,14 @@ fn round(vector: &[f32], longest: f32, query: &mut [i16]) -> f32 {
     kernels::for_each_pair(query, |even, odd| {
         let &[first, second] = pairs.next().unwrap_or(&[0.0; 2]);
         let second = nearest(second * per_step);
-        // The even weight meets a 256th of the odd value as well: see `kernels`.
+        // The even weight is multiplied with a 256th of the odd value as well: see `kernels`.
         *even = nearest(first * per_step - f32::from(second) * (1.0 / 256.0));
         *odd = second;
     });
     norm / (largest * 256.0)
 }
 
-/// Rounds a number that is not above 2¹⁶ to the nearest whole one, halves to the even one.
+/// Rounds a number of at most 2¹⁶ to the nearest whole one, halves to the even one.
 #[inline]
 pub fn nearest(x: f32) -> i16 {
     // Above 2²³ floats are whole numbers.
@@ -443,7 +436,8 @@ pub fn nearest(x: f32) -> i16 {
 // | 4 | `ZKWE` |
 // | 4 · 6 | version (1), channels before and after the second stride, GRU, embedding, number of tensors (16) |
 // | … | stem, six times depthwise and pointwise, GRU of the input, GRU of the state, embedding |
-// | 4 · 17 | what one step of int16 is worth: features, stem, depthwise and pointwise of each block, and three spare ones |
+// | 4 · 17 | the value of one step of int16: features, stem, depthwise and pointwise of each block, and three spare
+// ones |
 // | 4 · 3 | [`Thresholds`] |
 //
 // A tensor is its rows and columns (u32 each), a scale and then a bias for each row (f32), and its weights, row by row:
@@ -455,9 +449,9 @@ const VERSION: u32 = 1;
 const TENSORS: usize = 1 + 2 * BLOCKS + 3;
 /// Scales of activations.
 const STEPS: usize = 17;
-/// The block whose convolution takes two steps at a time, and makes the channels more.
+/// The block whose convolution takes two steps at a time and has more output channels.
 const STRIDED: usize = 2;
-/// No number of a sound file is larger.
+/// The largest number that a file may hold.
 const LARGEST_VALUE: f32 = 1e6;
 
 /// The weights of a streaming encoder, in flash.
@@ -495,7 +489,7 @@ impl<'a> Encoder<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`EncoderError`], whatever is wrong with it.
+    /// [`EncoderError`] with the reason, if the file is not valid.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, EncoderError> {
         if !bytes.as_ptr().addr().is_multiple_of(4) {
             return Err(EncoderError::Misaligned);
@@ -525,7 +519,7 @@ impl<'a> Encoder<'a> {
         if !steps.iter().all(|step| (1e-12..LARGEST_VALUE).contains(step)) {
             return Err(EncoderError::Content);
         }
-        // Of the pointwise convolutions: the matrices in front of which numbers are rounded anew need none.
+        // Pointwise convolutions only: the matrices whose inputs are rounded anew need none.
         for (block, step) in blocks.iter_mut().zip(steps.iter().skip(3).step_by(2)) {
             block.step = *step;
         }
@@ -538,24 +532,11 @@ impl<'a> Encoder<'a> {
     }
 
     /// Returns the length of its embeddings: the dimension of the model that they are queries of.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
-    /// assert_eq!(zhat::keywords::Encoder::from_bytes(bytes)?.dim(), 128);
-    /// # Ok::<(), zhat::keywords::EncoderError>(())
-    /// ```
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Returns the thresholds that are stored with it.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
-    /// let thresholds = zhat::keywords::Encoder::from_bytes(bytes)?.thresholds();
-    /// assert!((0.0..=1.0).contains(&thresholds.p));
-    /// # Ok::<(), zhat::keywords::EncoderError>(())
-    /// ```
+    /// Returns the thresholds that are stored in the file.
     pub fn thresholds(&self) -> Thresholds {
         self.thresholds
     }
@@ -564,7 +545,7 @@ impl<'a> Encoder<'a> {
 /// The scales, biases and weights of a tensor.
 type Stored<'a> = (&'a [f32], &'a [f32], &'a [u8]);
 
-/// What is left to read, and how many tensors were.
+/// The bytes left to read, and the number of tensors read.
 struct Reader<'a> {
     rest: &'a [u8],
     tensors: u32,
@@ -621,9 +602,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-// Why an encoder's file is refused.
+// The reasons to refuse an encoder's file.
 
-/// Why bytes are no encoder.
+/// Says why bytes are not a valid encoder.
 ///
 /// ```
 /// use zhat::keywords::{Encoder, EncoderError};
@@ -642,15 +623,15 @@ pub enum EncoderError {
     Misaligned,
     /// The bytes end before the encoder does.
     Truncated,
-    /// There are bytes after the end.
+    /// There are bytes after the end of the encoder.
     TrailingBytes,
     /// The file does not start with the magic bytes of an encoder.
     NotAnEncoder,
     /// The file is of a version that this library does not read.
     Version(u32),
-    /// The sizes in the header are zero, no multiples of four, or above what there is memory for.
+    /// A size in the header is zero, no multiple of four, or above the limit of the state's memory.
     Sizes,
-    /// The tensor of this number has other sizes than the header asks for.
+    /// The tensor of this number does not have the sizes in the header.
     TensorSizes(u32),
     /// The tensor of this number has a scale or a bias that is out of range.
     TensorContent(u32),

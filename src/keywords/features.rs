@@ -11,29 +11,21 @@
 
 use crate::hint::keep_small;
 
-/// Bands of a frame.
-///
-/// ```
-/// assert_eq!(zhat::keywords::BANDS, 40);
-/// ```
+/// The number of bands of a frame.
 pub const BANDS: usize = 40;
 
-/// Samples of a frame: 25 ms.
+/// The number of samples of a frame: 25 ms.
 pub(super) const FRAME: usize = 400;
-/// Points of the transform.
+/// The number of points of the transform.
 pub(super) const FFT: usize = 512;
-/// Samples from one frame to the next: 10 ms.
-///
-/// ```
-/// assert_eq!(zhat::keywords::HOP * 100, zhat::keywords::SAMPLE_RATE as usize);
-/// ```
+/// The number of samples from one frame to the next: 10 ms.
 pub const HOP: usize = 160;
-/// What is added to every energy, so that silence has a logarithm.
+/// The constant added to every energy, so that silence has a logarithm.
 const FLOOR: f32 = 1e-6;
-/// Bands below this are hum, and do not count for the level.
+/// The first band that counts for the level; those below are hum.
 const FIRST_OF_LEVEL: usize = 2;
 
-/// What a frame holds.
+/// The features of one frame.
 ///
 /// ```
 /// use zhat::keywords::Features;
@@ -48,11 +40,11 @@ const FIRST_OF_LEVEL: usize = 2;
 pub struct Frame {
     /// The logarithm of each band's energy.
     pub bands: [f32; BANDS],
-    /// The logarithm of the energy of all bands that speech has.
+    /// The logarithm of the energy of the bands that speech uses, without the lowest ones.
     pub level: f32,
 }
 
-/// Makes frames of samples that come in blocks of any length.
+/// Computes frames from samples that come in blocks of any length.
 ///
 /// ```
 /// use zhat::keywords::Features;
@@ -76,7 +68,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Creates features that have heard nothing yet.
+    /// Creates an instance without samples.
     ///
     /// ```
     /// let (frame, rest) = zhat::keywords::Features::new().push(&[0; 399]);
@@ -86,7 +78,8 @@ impl Features {
         Self { samples: [0; FRAME], filled: 0 }
     }
 
-    /// Takes samples up to the end of a frame: the frame, if there were enough, and the samples that are left.
+    /// Takes samples up to the end of a frame. Returns the frame, if there were enough samples, and the samples that
+    /// are left.
     ///
     /// ```
     /// let (frame, rest) = zhat::keywords::Features::new().push(&[0; 500]);
@@ -135,13 +128,13 @@ fn power(points: &mut [f32; FFT]) -> [f32; BINS] {
     for (place, bin) in power.iter_mut().zip(&*spectrum) {
         *place = bin.re * bin.re + bin.im * bin.im;
     }
-    // The transform has the highest frequency's value in the place of the imaginary part that the lowest has not.
+    // The transform stores the highest frequency's value as the imaginary part of the lowest, which has none.
     power[0] = spectrum[0].re * spectrum[0].re;
     power[BINS - 1] = spectrum[0].im * spectrum[0].im;
     power
 }
 
-/// Computes the energy of each band: a bin between two corners is in the band that rises there, and in the one that
+/// Computes the energy of each band. A bin between two corners belongs to the band that rises there and to the one that
 /// falls.
 fn energies(power: &[f32; BINS]) -> [f32; BANDS] {
     let (mut rising, mut falling) = ([0.0; BANDS + 1], [0.0; BANDS + 1]);
@@ -165,19 +158,19 @@ fn energies(power: &[f32; BINS]) -> [f32; BANDS] {
 
 // The window and the mel bands, computed by the compiler: the same bits on every platform, in flash.
 
-/// Bins of the spectrum, from 0 to the highest frequency.
+/// The number of bins of the spectrum, from 0 to the highest frequency.
 pub const BINS: usize = FFT / 2 + 1;
 
-/// The least and the highest frequency of the bands, in Hz.
+/// The lowest and the highest frequency of the bands, in Hz.
 const LOWEST: f64 = 60.0;
 const HIGHEST: f64 = 7600.0;
-/// Hz where the mel scale turns from linear to logarithmic: mel(f) = 2595·log₁₀(1 + f/700).
+/// The frequency in Hz at which the mel scale turns from linear to logarithmic: mel(f) = 2595·log₁₀(1 + f/700).
 const KNEE: f64 = 700.0;
 
-/// A Hann window that is zero at both ends, and brings samples of i16 to ±1.
+/// A Hann window that is zero at both ends and scales samples of i16 to ±1.
 pub static WINDOW: [f32; FRAME] = window();
 
-/// How far each bin is on the way from the corner of the bands below it to the one above.
+/// The position of each bin between the corner below it (0) and the one above (1).
 pub static RISE: [f32; BINS] = rise();
 
 /// The first bin at or above each corner: band b rises from corner b to b + 1 and falls to b + 2.

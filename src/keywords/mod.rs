@@ -5,9 +5,8 @@
 //!           10 ms      energy against noise       streaming, int8           thousands of words
 //! ```
 //!
-//! [`Spotter`] is all of it in one; the parts are public, for programs that have some of them already. Nothing
-//! allocates, and nothing panics. `guide::keyword_spotting` says what each part costs, and how to train for other
-//! words.
+//! [`Spotter`] joins all parts. They are public, for programs that already have some of them. Nothing allocates, and
+//! nothing panics. `guide::keyword_spotting` states the cost of each part and explains how to train for other words.
 //!
 //! All floats are computed in one order, by libm and without fused operations: events and the bits of every answer are
 //! the same on a host and on devices.
@@ -22,9 +21,5 @@ pub use encoder::{Encoder, EncoderError, EncoderState};
 pub use features::{BANDS, Features, Frame, HOP};
 pub use spotter::{Decision, Event, OTHER, Spotter, TOP, Thresholds};
 
-/// Samples a second.
-///
-/// ```
-/// assert_eq!(zhat::keywords::SAMPLE_RATE, 16_000);
-/// ```
+/// The number of samples a second.
 pub const SAMPLE_RATE: u32 = 16_000;

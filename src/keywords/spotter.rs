@@ -1,4 +1,4 @@
-//! The whole way: samples in, decisions and events out.
+//! The keyword spotter: samples in, decisions and events out.
 
 use heapless::Vec;
 
@@ -9,35 +9,25 @@ use super::{
 };
 use crate::{Error, classifier::Classifier, estimators::Prediction, rows::QueryBuffer, search::Scratch};
 
-/// Frames that are encoded from before the one at which a word is noticed: 120 ms.
+/// The number of frames from before the beginning of a word that are encoded with it: 120 ms.
 pub(super) const BEFORE: u32 = 12;
-/// Frames that are kept: a power of two above that.
+/// The number of frames that are kept: a power of two above [`BEFORE`].
 const KEPT: usize = 16;
-/// Frames that are encoded at most for each that comes in. After the beginning of a word the encoder is behind by
-/// [`BEFORE`] frames, and catches up little by little: no block takes much longer than another.
+/// The most frames that are encoded for each new one. After the beginning of a word the encoder is [`BEFORE`] frames
+/// behind and catches up little by little, so that no block of samples takes much longer than another.
 const AT_ONCE: u32 = 2;
-/// Frames from one decision to the next: ten a second.
+/// The number of frames from one decision to the next: ten decisions a second.
 const BETWEEN: u32 = 10;
-/// Decisions after the end of a word that an event takes.
+/// The number of decisions after the end of a word that an event needs.
 const LEAST_DECISIONS: u32 = 2;
-/// Frames for which a word does not come again: 0.5 s.
+/// The number of frames for which the same word is not reported again: 0.5 s.
 const REFRACTORY: u32 = 50;
-/// Classes of a decision.
-///
-/// ```
-/// assert_eq!(zhat::keywords::TOP, 5);
-/// ```
+/// The number of classes in a decision.
 pub const TOP: usize = 5;
-/// The name of the class that stands for everything that is no word of the vocabulary.
-///
-/// ```
-/// # let model = zhat::Model::from_bytes(zhat::doc_file("models/keywords/keywords.zhat"))?;
-/// assert!(model.names().is_some_and(|names| names.find(zhat::keywords::OTHER).is_some()));
-/// # Ok::<(), zhat::Error>(())
-/// ```
+/// The name of the class for sounds that are no word of the vocabulary.
 pub const OTHER: &str = "<other>";
 
-/// A word was heard.
+/// A recognised word.
 ///
 /// ```
 /// # let sound = zhat::doc_sound();
@@ -54,19 +44,19 @@ pub const OTHER: &str = "<other>";
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub struct Event {
-    /// The frames, of 10 ms, at which it was noticed and at which it fell silent.
+    /// The frame, of 10 ms, at which the word was noticed.
     pub begin: u32,
-    /// See `begin`.
+    /// The frame at which it fell silent.
     pub end: u32,
     /// The word.
     pub class: u32,
-    /// Its probability: the mean of the decisions since it fell silent.
+    /// Its probability: the mean over the decisions since it fell silent.
     pub p: f32,
-    /// The interval of the last decision's, if the class is in its list and the query is like those of the calibration.
+    /// The interval of the last decision, if the class is in its list and the query is familiar.
     pub interval: Option<(f32, f32)>,
 }
 
-/// The answer of the output layer at some time within a word, ten times a second and at its end.
+/// An answer of the output layer within a word: ten times a second and at its end.
 ///
 /// ```
 /// # let sound = zhat::doc_sound();
@@ -79,16 +69,16 @@ pub struct Event {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Decision {
-    /// The last frame that was heard.
+    /// The number of the last frame.
     pub frame: u32,
     /// The classes.
     pub prediction: Prediction<TOP>,
-    /// The word, if it is over and sure enough.
+    /// The event, if the word is over and its probability is high enough.
     pub event: Option<Event>,
 }
 
-/// Hears words in a stream of samples. All its memory is in itself: `WORDS` are those of the search, as `zhat inspect`
-/// says.
+/// Recognises words in a stream of samples. Holds all of its memory; `WORDS` is the scratch memory of the search, which
+/// `zhat inspect` prints.
 ///
 /// ```
 /// # let (sound, encoder) = (zhat::doc_sound(), zhat::doc_file("models/keywords/encoder.bin"));
@@ -113,15 +103,15 @@ pub struct Decision {
 pub struct Spotter<'a, const WORDS: usize> {
     features: Features,
     detector: Detector,
-    /// The last frames, by their number.
+    /// The last frames; frame n is at index n modulo [`KEPT`].
     kept: [[f32; BANDS]; KEPT],
-    /// Frames heard, and the first that is still to be encoded.
+    /// The number of frames heard, and of the first that is still to be encoded.
     heard: u32,
     encoded: u32,
     word: Option<Word>,
     encoder: Encoder<'a>,
     state: EncoderState,
-    /// What the output layer is asked next, if a decision is due.
+    /// The query for the output layer, if a decision is due.
     values: Option<Values>,
     classifier: Classifier<'a>,
     query: QueryBuffer<DIM>,
@@ -132,25 +122,21 @@ pub struct Spotter<'a, const WORDS: usize> {
     last: Option<Event>,
 }
 
-/// A word that lasts.
+/// The word in progress.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     begin: u32,
-    /// Frames since it began.
+    /// The number of frames since it began.
     frames: u32,
-    /// The last frame was its end.
+    /// True if the last frame was its end.
     is_over: bool,
 }
 
-/// A query as the encoder gives it.
+/// A query as the encoder outputs it.
 type Values = [f32; DIM];
 
 impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
-    /// Bytes of RAM, beside the stack.
-    ///
-    /// ```
-    /// assert!(zhat::keywords::Spotter::<1024>::RAM <= 32 * 1024);
-    /// ```
+    /// The RAM that a spotter takes, in bytes, beside the stack.
     pub const RAM: usize = size_of::<Self>();
 
     /// Creates a spotter with the threshold that is stored with the encoder.
@@ -167,9 +153,9 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::QueryLength`] if the model is not one for this encoder, [`Error::ScratchWords`] if it needs more
-    /// `WORDS`.
-    // Where it is kept, not on the stack and then copied.
+    /// [`Error::QueryLength`] if the model's dimension is not the encoder's, [`Error::ScratchWords`] if the model needs
+    /// more `WORDS`.
+    // Inlined, so that the spotter is built in its place and not copied from the stack.
     #[inline(always)]
     pub fn new(encoder: Encoder<'a>, classifier: Classifier<'a>) -> Result<Self, Error> {
         let model = classifier.model();
@@ -214,19 +200,13 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         self
     }
 
-    /// Tells whether a word lasts: the encoder is at work.
-    ///
-    /// ```
-    /// let mut spotter = zhat::doc_spotter();
-    /// spotter.hear(&zhat::doc_sound()[..12_000], |_| {})?;
-    /// assert!(spotter.is_listening());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns true while a word is in progress and the encoder is at work.
     pub fn is_listening(&self) -> bool {
         self.word.is_some()
     }
 
-    /// Takes a block of samples of any length: the three steps below, as often as there are frames.
+    /// Processes a block of samples of any length, and calls `each` for every decision. Runs the three steps below for
+    /// each frame.
     ///
     /// ```
     /// # let sound = zhat::doc_sound();
@@ -242,7 +222,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`decide`](Self::decide). The samples after it are lost.
+    /// Those of [`decide`](Self::decide). The samples after the error are lost.
     pub fn hear(&mut self, mut samples: &[i16], mut each: impl FnMut(&Decision)) -> Result<(), Error> {
         while !samples.is_empty() {
             let frame;
@@ -257,25 +237,13 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         Ok(())
     }
 
-    /// Takes the first step: samples up to the end of a frame, as [`Features::push`].
-    ///
-    /// ```
-    /// let mut spotter = zhat::doc_spotter();
-    /// let (frame, rest) = spotter.sample(&[0; 410]);
-    /// assert!(frame.is_some() && rest.len() == 10);
-    /// ```
+    /// Runs the first step: takes samples up to the end of a frame, as [`Features::push`].
     pub fn sample<'s>(&mut self, samples: &'s [i16]) -> (Option<Frame>, &'s [i16]) {
         self.features.push(samples)
     }
 
-    /// Takes the second step: a frame to the detector and, within a word, through the encoder. Tells whether a decision
-    /// is due, and its query is there.
-    ///
-    /// ```
-    /// let mut spotter = zhat::doc_spotter();
-    /// let (frame, _) = spotter.sample(&[0; 400]);
-    /// assert!(!spotter.listen(&frame.expect("a frame"))); // silence
-    /// ```
+    /// Runs the second step: passes a frame to the detector and, within a word, through the encoder. Returns true if a
+    /// decision is due and its query is ready.
     pub fn listen(&mut self, frame: &Frame) -> bool {
         if let Some(place) = self.kept.get_mut(self.heard as usize % KEPT) {
             *place = frame.bands;
@@ -294,7 +262,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         }
         let Some(word) = &mut self.word else { return false };
         if self.detector.quiet_frames() == 0 {
-            // It was a pause within the word.
+            // The quiet frames were a pause within the word.
             self.smoothing.clear();
         }
         word.is_over = matches!(moment, Moment::End | Moment::Cut);
@@ -308,23 +276,17 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
             }
             self.encoded = self.encoded.wrapping_add(1);
         }
-        // The encoder is of this size: `new` has seen to it.
+        // `new` has checked that the encoder has this size.
         let is_due = word.is_over || word.frames.is_multiple_of(BETWEEN);
         self.values = if is_due { self.state.query(&self.encoder).ok() } else { None };
         self.values.is_some()
     }
 
-    /// Takes the third step, where [`listen`](Self::listen) says that it is due: the output layer, and whether a word
-    /// is over and sure enough. Nothing outside of a word.
-    ///
-    /// ```
-    /// let mut spotter = zhat::doc_spotter();
-    /// assert!(spotter.decide()?.is_none());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Runs the third step, if [`listen`](Self::listen) returned true: classifies the query, and reports an event if
+    /// the word is over and its probability is high enough. Returns `None` outside of a word.
     ///
     /// # Errors
-    /// Those of [`Classifier::classify`], for an encoder whose activations are no numbers.
+    /// Those of [`Classifier::classify`], if the encoder's activations are not finite.
     pub fn decide(&mut self) -> Result<Option<Decision>, Error> {
         let Some((word, values)) = self.word.zip(self.values.take()) else { return Ok(None) };
         self.query.set(self.classifier.model(), &values)?;
@@ -343,7 +305,7 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         Ok(Some(Decision { frame: self.heard, prediction, event }))
     }
 
-    /// Returns an event, if all conditions hold.
+    /// Returns an event if all conditions for one hold.
     fn event(&self, word: &Word, prediction: &Prediction<TOP>) -> Option<Event> {
         let (class, p) = self.smoothing.best()?;
         let end = self.heard.wrapping_sub(self.detector.quiet_frames());
@@ -361,15 +323,15 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
     }
 }
 
-// Everything that a word takes is small enough for the smallest parts with a DSP.
+// The spotter fits the RAM of the smallest parts with a DSP extension.
 const _: () = assert!(Spotter::<2048>::RAM <= 48 * 1024);
 
 // The mean of a word's probability over the decisions since it fell silent.
 
-/// Classes that are followed.
+/// The number of classes that are followed.
 const FOLLOWED: usize = 8;
 
-/// Sums of probabilities of a few classes.
+/// The sums of the probabilities of a few classes.
 #[derive(Clone, Debug)]
 pub struct Smoothing {
     decisions: u32,
@@ -390,7 +352,8 @@ impl Smoothing {
         self.decisions
     }
 
-    /// Adds a decision. A class that finds no place takes that of the one with the least sum, if that has less.
+    /// Adds a decision. If the list is full, a new class replaces the one with the smallest sum, provided that sum is
+    /// smaller.
     pub fn add<const K: usize>(&mut self, prediction: &Prediction<K>) {
         self.decisions = self.decisions.saturating_add(1);
         for best in &prediction.top {
@@ -412,9 +375,9 @@ impl Smoothing {
     }
 }
 
-// When a word is sure enough, and how often that is wrong.
+// The threshold of events, and how often it is wrong.
 
-/// The threshold of events, with what was measured at it.
+/// The threshold of events, with the error rates measured at it.
 ///
 /// ```
 /// # let bytes = zhat::doc_file("models/keywords/encoder.bin");
@@ -426,9 +389,9 @@ impl Smoothing {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub struct Thresholds {
-    /// A word's p, the mean of a few decisions, must not be below this.
+    /// The smallest p of an event. A word's p is the mean of a few decisions.
     pub p: f32,
-    /// The share of words outside of the vocabulary that are taken for one of it; of noises it is lower.
+    /// The share of words outside the vocabulary that are recognised as one of it. The share of noises is lower.
     pub false_accepts: f32,
     /// The share of words that are not recognised.
     pub false_rejects: f32,

@@ -9,7 +9,7 @@
 
 use super::Log2;
 #[cfg(zhat_dsp)]
-use crate::kernels::PowerTable;
+use super::dsp::PowerTable;
 
 const INDEX_BITS: u32 = 6;
 const REST_BITS: u32 = Log2::FRACTION_BITS - INDEX_BITS;
@@ -19,7 +19,7 @@ const SLOPE_BITS: u32 = 32 - REST_BITS;
 const LN_2: f64 = core::f64::consts::LN_2;
 const STEP: f64 = 1.0 / (1u32 << INDEX_BITS) as f64;
 const CUBIC: f64 = LN_2 * LN_2 * LN_2 / 6.0;
-/// The zeros of r·(r−a)·(r−b) on [0, 1] at which its largest value is least: 2√3 − 3 and twice that.
+/// The zeros a, b of r·(r−a)·(r−b) on [0, 1] with the smallest maximum: 2√3 − 3 and twice that.
 const ZERO_A: f64 = 0.464_101_615_137_754_6;
 const ZERO_B: f64 = 0.928_203_230_275_509_2;
 
@@ -49,13 +49,13 @@ const fn powers() -> [u32; 1 << INDEX_BITS] {
     table
 }
 
-/// 2^(`fraction`·2⁻¹⁸) in Q1.31: from 2³¹ up to, but not including, 2³². Only the lower 18 bits are read.
+/// Returns 2^(`fraction`·2⁻¹⁸) in Q1.31: from 2³¹ up to, but not including, 2³². Only the lower 18 bits are read.
 #[inline]
 pub fn exp2_fraction(fraction: u32) -> u32 {
     Exp2::NEW.of_fraction(fraction)
 }
 
-/// The numbers that [`exp2_fraction`] works with.
+/// Holds the constants of [`exp2_fraction`].
 #[derive(Clone, Copy)]
 pub(super) struct Exp2 {
     powers: &'static [u32; 1 << INDEX_BITS],
@@ -67,13 +67,14 @@ impl Exp2 {
     const NEW: Self = Self { powers: &POWERS, slope: SLOPE, curve: CURVE };
 
     #[cfg(not(zhat_dsp))]
-    /// For a loop: constants that the compiler can't see through are loaded once before it, not in every pass.
+    /// Returns the constants for use in a loop. The compiler cannot see through them, so it loads them once before the
+    /// loop and not in every pass.
     #[inline]
     pub fn for_loop() -> Self {
         core::hint::black_box(Self::NEW)
     }
 
-    /// The same for the kernel, whose table has as many powers.
+    /// The constants for the DSP kernel, whose table is the same.
     #[cfg(zhat_dsp)]
     pub const TABLE: PowerTable = PowerTable { powers: &POWERS, slope: SLOPE, curve: CURVE };
 

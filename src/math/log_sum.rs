@@ -8,20 +8,20 @@
 //! The power has 32 bits and is moved up by multiplication with a power of two: on a 32-bit part one UMLAL aligns
 //! and adds it, where shifting a 64-bit number by a variable takes nine instructions.
 
+#[cfg(zhat_dsp)]
+use super::dsp::{PowerTable, add_powers};
 use super::exp2::{Exp2, exp2_fraction};
 use super::log2::log2_fraction;
 use super::{Log2, float};
 use crate::hint::cold_path;
-#[cfg(zhat_dsp)]
-use crate::kernels::{PowerTable, add_powers};
 
-/// Bits by which a Q1.31 power is moved up if it has the exponent of the sum.
+/// The bits by which a Q1.31 power at the exponent of the sum is shifted left.
 const UP: u32 = 25;
-/// The bit that stands for 1.0 · 2^exponent.
+/// The bit of the mantissa that stands for 1.0 · 2^exponent.
 const POINT: i32 = 31 + UP as i32;
-/// Between calls the mantissa has at most this many bits.
+/// The most bits that the mantissa has between calls.
 const MANTISSA_BITS: u32 = 62;
-/// Mantissa bits given up when it has more.
+/// The low mantissa bits that are dropped when it has more.
 const RENORMALISE: u32 = 4;
 
 /// A sum of exponentials, kept as mantissa and exponent.
@@ -43,7 +43,7 @@ pub struct LogSum {
 }
 
 impl LogSum {
-    /// The empty sum.
+    /// Returns the empty sum.
     ///
     /// ```
     /// use zhat::{Log2, LogSum};
@@ -54,7 +54,7 @@ impl LogSum {
         Self { exponent: i32::MIN / 2, mantissa: 0 }
     }
 
-    /// Terms that can be added before the mantissa has to be looked at.
+    /// The number of terms that can be added before the mantissa must be checked for overflow.
     const CHUNK: usize = 1 << (MANTISSA_BITS - 32 - UP);
 
     /// Adds 2^`term`.
@@ -73,17 +73,9 @@ impl LogSum {
         self.renormalise();
     }
 
-    /// Adds many terms, given as the bits of [`Log2`]s: the same as [`LogSum::add`] for each, and faster.
+    /// Adds many terms, given as the bits of [`Log2`]s. Faster than calling [`LogSum::add`] for each.
     ///
-    /// (The same but for rounding: the last of the 63 bits may differ.)
-    ///
-    /// ```
-    /// use zhat::{Log2, LogSum};
-    ///
-    /// let mut sum = LogSum::new();
-    /// sum.add_all(&[Log2::of(3).to_bits(), Log2::of(5).to_bits()]);
-    /// assert!((sum.ln() - 8_f32.ln()).abs() < 1e-5);
-    /// ```
+    /// The result equals that of [`LogSum::add`] but for rounding: the last of the 63 bits may differ.
     #[inline(never)]
     pub fn add_all(&mut self, terms: &[i32]) {
         for chunk in terms.chunks(Self::CHUNK) {
@@ -92,13 +84,13 @@ impl LogSum {
         }
     }
 
-    /// Adds up to [`Self::CHUNK`] terms and leaves the mantissa as large as it is.
+    /// Adds up to [`Self::CHUNK`] terms without renormalising.
     #[cfg(not(zhat_dsp))]
     fn add_chunk(&mut self, terms: &[i32]) {
         *self = self.with_chunk(terms);
     }
 
-    /// By value and by itself, so that all of it is in registers.
+    /// Adds a chunk to a copy of the sum, which the compiler can keep in registers, and returns it.
     #[cfg(not(zhat_dsp))]
     #[inline(never)]
     fn with_chunk(mut self, terms: &[i32]) -> Self {
@@ -133,7 +125,7 @@ impl LogSum {
         self.renormalise();
     }
 
-    /// Takes another sum off; what was never there leaves zero, not less.
+    /// Subtracts another sum. The result is zero if the other sum is larger.
     ///
     /// ```
     /// use zhat::{Log2, LogSum};
@@ -149,7 +141,7 @@ impl LogSum {
         self.mantissa = self.mantissa.saturating_sub(shift_right(other.mantissa, self.exponent - other.exponent));
     }
 
-    /// The sum times `number` / `divisor`, to 2⁻³¹ of itself. A divisor of zero counts as one.
+    /// Returns the sum times `number` / `divisor`, with a relative error of 2⁻³¹. A divisor of zero counts as one.
     ///
     /// ```
     /// use zhat::{Log2, LogSum};
@@ -170,7 +162,7 @@ impl LogSum {
         Self { mantissa, exponent: self.exponent + 34 - zeros as i32 - room as i32 }
     }
 
-    /// The sum times 2^`factor`, to 2⁻³⁰ of itself.
+    /// Returns the sum times 2^`factor`, with a relative error of 2⁻³⁰.
     pub(crate) fn times(&self, factor: Log2) -> Self {
         let zeros = self.mantissa.leading_zeros();
         let leading = self.mantissa.wrapping_shl(zeros) >> 32;
@@ -179,44 +171,27 @@ impl LogSum {
         if self.mantissa == 0 { Self::new() } else { Self { mantissa, exponent } }
     }
 
-    /// Whether a random number falls into the share that 2^`term` has in the sum: true with that probability.
+    /// Returns true with the probability that is the share of 2^`term` in the sum, given a uniform random number.
     ///
-    /// Offered terms one after the other, each added first, the last that won is one drawn in proportion to its size.
+    /// Call it for one term after the other, each added to the sum first: the last term that won is drawn in proportion
+    /// to its size.
     pub(crate) fn is_won_by(&mut self, term: Log2, random: u64) -> bool {
         let aligned = self.align(term);
         ((u128::from(random) * u128::from(self.mantissa)) >> 64) < u128::from(aligned)
     }
 
-    /// Whether it holds nothing, or only terms that stand for zero: within 128 of [`Log2::MIN`], further down than scores
-    /// and biases go.
+    /// Returns true if the sum is empty or holds only terms that stand for zero: within 128 of [`Log2::MIN`], which no
+    /// score and no bias reaches.
     pub(crate) fn is_dust(&self) -> bool {
         self.mantissa == 0 || self.leading().1 < Log2::MIN.floor() + 128
     }
 
-    /// Whether nothing was added, or nothing that could be seen beside the rest.
-    ///
-    /// ```
-    /// use zhat::{Log2, LogSum};
-    ///
-    /// let mut sum = LogSum::new();
-    /// assert!(sum.is_zero());
-    /// sum.add(Log2::of(1));
-    /// assert!(!sum.is_zero());
-    /// ```
+    /// Returns true if the sum is empty: nothing was added, or all of it was subtracted again.
     pub const fn is_zero(&self) -> bool {
         self.mantissa == 0
     }
 
-    /// The natural logarithm of the sum; −∞ if it is empty.
-    ///
-    /// ```
-    /// use zhat::{Log2, LogSum};
-    ///
-    /// let mut sum = LogSum::new();
-    /// assert_eq!(sum.ln(), f32::NEG_INFINITY);
-    /// sum.add(Log2::of(1));
-    /// assert_eq!(sum.ln(), 0.0);
-    /// ```
+    /// Returns the natural logarithm of the sum; −∞ if it is empty.
     pub fn ln(&self) -> f32 {
         if self.mantissa == 0 {
             return f32::NEG_INFINITY;
@@ -227,7 +202,7 @@ impl LogSum {
         log2 as f32 * (core::f32::consts::LN_2 / (1u32 << BITS) as f32)
     }
 
-    /// The base-2 logarithm of the sum in fixed point; [`Log2::MIN`] if it is empty.
+    /// Returns the base-2 logarithm of the sum in fixed point; [`Log2::MIN`] if it is empty.
     ///
     /// ```
     /// use zhat::{Log2, LogSum};
@@ -247,13 +222,13 @@ impl LogSum {
         Log2::from_bits((exponent.saturating_mul(1 << Log2::FRACTION_BITS)).saturating_add(fraction as i32))
     }
 
-    /// The base-2 logarithm of the sum, as rough as [`float::rough_log2`]; −∞ if it is empty.
+    /// Returns the base-2 logarithm of the sum with the error of [`float::rough_log2`]; −∞ if it is empty.
     pub(crate) fn rough_log2(&self) -> f32 {
         let (mantissa, exponent) = self.normalised();
         if mantissa == 0.0 { f32::NEG_INFINITY } else { exponent as f32 + mantissa - 1.0 }
     }
 
-    /// The same in the fixed point of [`Log2`], for a comparison that is made again and again.
+    /// Returns [`LogSum::rough_log2`] in the fixed point of [`Log2`], which is cheaper to compare many times.
     pub(crate) fn rough_bits(&self) -> i32 {
         if self.mantissa == 0 {
             return i32::MIN;
@@ -263,7 +238,7 @@ impl LogSum {
         exponent.saturating_mul(1 << Log2::FRACTION_BITS).saturating_add(fraction as i32)
     }
 
-    /// The share of 2^`term` in the sum, between 0 and 1, to 2⁻²² of itself.
+    /// Returns the share of 2^`term` in the sum, between 0 and 1, with a relative error of 2⁻²².
     ///
     /// ```
     /// use zhat::{Log2, LogSum};
@@ -277,29 +252,19 @@ impl LogSum {
         self.whole().share(term)
     }
 
-    /// The share of another sum in this one, between 0 and 1.
-    ///
-    /// ```
-    /// use zhat::{Log2, LogSum};
-    ///
-    /// let mut part = LogSum::new();
-    /// part.add(Log2::of(1));
-    /// let mut sum = part;
-    /// sum.add(Log2::of(3));
-    /// assert!((sum.share_of_sum(&part) - 0.25).abs() < 1e-6);
-    /// ```
+    /// Returns the share of another sum in this one, between 0 and 1.
     pub fn share_of_sum(&self, part: &Self) -> f32 {
         let (mantissa, exponent) = part.normalised();
         self.whole().share_of(mantissa, exponent)
     }
 
-    /// The sum as three words, for C: exponent, mantissa.
+    /// Returns the sum as three words for C: the exponent, then the mantissa, low word first.
     #[cfg(feature = "capi")]
     pub(crate) fn to_words(self) -> [u32; 3] {
         [self.exponent.cast_unsigned(), self.mantissa as u32, (self.mantissa >> 32) as u32]
     }
 
-    /// The sum that [`LogSum::to_words`] made words of; some sum where it did not.
+    /// Makes a sum of the words of [`LogSum::to_words`]. Other words give a valid but arbitrary sum.
     #[cfg(feature = "capi")]
     pub(crate) fn from_words([exponent, low, high]: [u32; 3]) -> Self {
         // No sum has an exponent outside of these; sums of such exponents have no overflow.
@@ -307,19 +272,19 @@ impl LogSum {
         Self { exponent, mantissa: u64::from(high) << 32 | u64::from(low) }
     }
 
-    /// The sum as one that many shares are taken of.
+    /// Prepares the sum for computing many shares of it.
     pub(crate) fn whole(&self) -> Whole {
         let (mantissa, exponent) = self.normalised();
         Whole { mantissa, exponent }
     }
 
-    /// Adds a term and leaves the mantissa as large as it is.
+    /// Adds a term without renormalising.
     #[inline]
     fn put(&mut self, term: Log2, exp2_fraction: impl Fn(u32) -> u32) {
         let mut below = self.exponent.wrapping_sub(term.floor()) as u32;
         if below >= UP + u32::BITS {
             if below.cast_signed() > 0 {
-                // So small that nothing of it is left.
+                // Too small to change the sum.
                 return;
             }
             cold_path();
@@ -337,7 +302,8 @@ impl LogSum {
         self.mantissa += u64::from(power) * u64::from(weight);
     }
 
-    /// The mantissa of a term, at the exponent of the sum.
+    /// Raises the sum to the exponent of the term if that is higher, and returns the term's mantissa at the exponent of
+    /// the sum.
     fn align(&mut self, term: Log2) -> u64 {
         let exponent = term.floor();
         self.raise_to(exponent);
@@ -360,45 +326,45 @@ impl LogSum {
         }
     }
 
-    /// The sum as m·2⁻³¹ · 2^e with m·2⁻³¹ in [1, 2).
+    /// Returns the sum as (m, e), where the value is m·2⁻³¹ · 2^e and m·2⁻³¹ is in [1, 2).
     fn leading(&self) -> (u32, i32) {
         let zeros = self.mantissa.leading_zeros();
         (((self.mantissa << zeros) >> 32) as u32, self.exponent - POINT + 63 - zeros as i32)
     }
 
-    /// The sum at a higher exponent. By value, so that the loops around it keep theirs in registers.
+    /// Returns the sum at a higher exponent. Takes it by value, so that the loops around it keep theirs in registers.
     #[inline(never)]
     fn raised_to(self, exponent: i32) -> Self {
         // Exponents lie within 2^31 of each other: the empty sum starts half way down.
         Self { mantissa: shift_right(self.mantissa, exponent.saturating_sub(self.exponent)), exponent }
     }
 
-    /// The sum as m · 2^e with m in [1, 2); zero if it is empty.
+    /// Returns the sum as (m, e), where the value is m · 2^e and m is in [1, 2); zeros if it is empty.
     #[inline(never)]
     fn normalised(&self) -> (f32, i32) {
         if self.mantissa == 0 {
             return (0.0, 0);
         }
         let (mantissa, exponent) = self.leading();
-        // 24 bits are what f32 holds; cutting rather than rounding keeps m below 2.
+        // f32 has 24 bits. Truncating, unlike rounding, keeps m below 2.
         ((mantissa >> 8) as f32 * (1.0 / (1u32 << 23) as f32), exponent)
     }
 }
 
-/// A sum that shares are taken of.
+/// A sum prepared for computing many shares of it.
 pub(crate) struct Whole {
     mantissa: f32,
     exponent: i32,
 }
 
 impl Whole {
-    /// [`LogSum::share`].
+    /// Returns the share of 2^`term`, see [`LogSum::share`].
     pub fn share(&self, term: Log2) -> f32 {
         let power = exp2_fraction(term.fraction()) as f32 * (1.0 / (1u32 << 31) as f32);
         self.share_of(power, term.floor())
     }
 
-    /// `mantissa`·2^`exponent` over the sum; zero if that is empty.
+    /// Returns the share of `mantissa`·2^`exponent`, at most 1; zero if the sum is empty.
     #[inline(never)]
     fn share_of(&self, mantissa: f32, exponent: i32) -> f32 {
         let share = mantissa / self.mantissa * float::power_of_two(exponent.saturating_sub(self.exponent));

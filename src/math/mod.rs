@@ -1,17 +1,16 @@
 //! The arithmetic of the log domain: fixed-point logarithms, an integer `exp2`, sums that cannot overflow.
 //!
-//! Everything that is done once per row is integer, so that every platform gives the same bits and a part
-//! without an FPU pays nothing extra. Floats appear a few times per query, in `float`.
+//! All work that is done once per row uses integers, so that every platform gives the same bits and a part without an
+//! FPU pays nothing extra. Floats are used a few times per query, see `float`.
 
+#[cfg(zhat_dsp)]
+mod dsp;
 mod exp2;
 pub(crate) mod float;
 mod log2;
 mod log_sum;
-mod small_float;
-mod sqrt;
 
 pub use exp2::exp2_fraction;
+pub use float::{SmallFloat, sqrt};
 pub use log_sum::LogSum;
 pub use log2::Log2;
-pub use small_float::SmallFloat;
-pub use sqrt::sqrt;

@@ -49,7 +49,7 @@ pub(super) fn content(model: &Model<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Out of line, as it is called from many places and never where time counts.
+/// Checks that all values are finite. Not inlined, since many places call it and none is critical for time.
 #[cold]
 #[inline(never)]
 pub(super) fn are_finite(values: &[f32]) -> bool {
@@ -68,12 +68,14 @@ pub(super) fn are_finite_and_not_negative(values: &[f32]) -> bool {
     })
 }
 
-/// The classes that one pass over the order looks for, a bit for each: more where the stack is large.
+/// The number of classes that one pass over the order looks for, with a bit for each. A host's stack has room for more.
 const MARKS: usize = if cfg!(feature = "std") { 1 << 18 } else { 1 << 12 };
 
-/// Every class has one row. With the inverse that is one pass: two lists that undo each other are permutations. Without, as
-/// many rows as classes and no class twice: a pass for each 4 096 classes, with a bit for each of them, as there is no memory
-/// for all.
+/// Checks that every class has exactly one row.
+///
+/// If the file has the inverse, one pass is enough: two lists that undo each other are permutations. Otherwise there
+/// are as many rows as classes, and no class may come twice. That takes a pass for each 4 096 classes with a bit for
+/// each of them, as there is no memory for more.
 #[cold]
 fn permutation(model: &Model<'_>) -> Result<(), Error> {
     let wrong = Err(Error::SectionContent(Section::ClassOfRow.kind()));
@@ -100,7 +102,7 @@ fn permutation(model: &Model<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// How many of the `count` numbers from `first` on, at most `MARKS`, are in the list.
+/// Counts how many of the `count` numbers from `first` on, at most `MARKS`, are in the list.
 #[cold]
 fn found_of<I: Copy + Into<u32>>(list: &[I], first: usize, count: usize) -> usize {
     let mut marks = [0u32; MARKS / 32];
@@ -118,18 +120,20 @@ fn found_of<I: Copy + Into<u32>>(list: &[I], first: usize, count: usize) -> usiz
     found
 }
 
-/// The bounds on every score and every dot product stand on the largest norm and the largest row: they have to be true
-/// of every row and node. No weight is −128, which is also what a pair of weights beyond the range gives, and padding is zero, so that no stray weight hides there.
+/// Checks the rows or node vectors of a table against the header. The bounds on every score and every dot product rest
+/// on the largest norm and the largest row, so these must hold for every row and node. No weight is −128, which is also
+/// what an invalid pair of weights unpacks to, and padding is zero, so that no stray weight hides there.
 #[cold]
 fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales]: [Section; 2]) -> Result<(), Error> {
     let scales = if rows.bits().has_own_scales() { weights } else { scales };
-    // What is behind the last of 4-bit weights is looked at with them.
+    // In 4-bit rows `squares` checks the padding.
     if rows.bits() == Bits::Eight && !is_padded(rows, model.dim()) {
         return Err(Error::SectionContent(weights.kind()));
     }
     let limit = model.max_norm() * NORM_SLACK;
     let unit = libm::ldexpf(1.0, model.scale_exponent());
-    // With such a scale no row is too long that is not too large: most rows need no root.
+    // At a scale up to this, a row within the largest sum of squares is within the norm as well: most rows need no
+    // root.
     let largest = model.largest_row();
     let safe_scale = limit / (float::sqrt(largest as f32) * unit * NORM_SLACK);
     let safe_scale = if safe_scale.is_finite() { safe_scale as u16 } else { 0 };
@@ -145,7 +149,7 @@ fn table(model: &Model<'_>, rows: &RowTable<'_>, [weights, scales]: [Section; 2]
     Ok(())
 }
 
-/// Whether what is behind the last column, less than a word, is zero in every int8 row.
+/// Returns true if the padding behind the last column, less than a word, is zero in every int8 row.
 #[cold]
 fn is_padded(rows: &RowTable<'_>, dim: usize) -> bool {
     let columns = (dim % kernels::ROW_ALIGN) as u32;

@@ -16,7 +16,7 @@
 use super::check::are_finite;
 use crate::math::Log2;
 
-/// Which features a table is of.
+/// The kind of random features in a table.
 ///
 /// ```
 /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
@@ -33,16 +33,16 @@ use crate::math::Log2;
 pub enum FmbeKind {
     /// Random Maclaurin features, as in the paper.
     Maclaurin = 0,
-    /// About the mean row, degrees up to two exactly, random Maclaurin features above.
+    /// Exact terms of degrees up to two about the mean row, random Maclaurin features above.
     Centred = 1,
     /// Positive random features, exp(ω·v − ‖v‖²/2).
     Positive = 2,
 }
 
-/// Degrees go from zero up to one less.
+/// The number of degrees, which start at zero.
 pub(crate) const FMBE_DEGREES: usize = 32;
 const COUNTS_AT: usize = 8;
-/// Words before the table.
+/// The number of words before the table.
 const HEAD: usize = COUNTS_AT + FMBE_DEGREES;
 
 /// The table of a model file.
@@ -88,49 +88,27 @@ impl<'a> Fmbe<'a> {
         fits.then_some(Self { kind, head, table, mean, covariance })
     }
 
-    /// Which features they are.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
-    ///
-    /// assert_eq!(model.fmbe().map(|table| table.kind()), Some(zhat::model::FmbeKind::Centred));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the kind of the features.
     pub fn kind(&self) -> FmbeKind {
         self.kind
     }
 
-    /// P.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
-    ///
-    /// assert!(model.fmbe().is_some_and(|table| table.features() > 0));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns P, the number of features.
     pub fn features(&self) -> usize {
         self.table.len()
     }
 
-    /// What the features are generated from.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/centred.zhat"))?;
-    ///
-    /// let seed: Option<u64> = model.fmbe().map(|table| table.seed());
-    /// # assert!(seed.is_some());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the seed that the features are generated from.
     pub fn seed(&self) -> u64 {
         u64::from(self.head[2]) | u64::from(self.head[3]) << 32
     }
 
-    /// The logarithm of Σ exp(b_i).
+    /// Returns the logarithm of Σ exp(b_i).
     pub(crate) fn log_weight(&self) -> Log2 {
         Log2::from_bits(self.head[5] as i32)
     }
 
-    /// The degree of every feature and its λ̃: the logarithm of its magnitude, and whether it is negative.
+    /// Iterates over the features: the degree, the logarithm of the magnitude of λ̃, and true if λ̃ is negative.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, Log2, bool)> + 'a {
         let degrees = self.head[COUNTS_AT..].iter().enumerate();
         let degrees = degrees.flat_map(|(degree, &count)| core::iter::repeat_n(degree, count as usize));
@@ -141,7 +119,7 @@ impl<'a> Fmbe<'a> {
         self.mean
     }
 
-    /// The lower triangle, row after row.
+    /// Returns the lower triangle of the covariance, row after row.
     pub(crate) fn covariance(&self) -> &'a [f32] {
         self.covariance
     }
@@ -150,7 +128,7 @@ impl<'a> Fmbe<'a> {
         are_finite(self.mean) && are_finite(self.covariance)
     }
 
-    /// Bytes that a query reads.
+    /// Returns the number of bytes that a query reads.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<u32>() * (self.table.len() + self.mean.len() + self.covariance.len())
     }

@@ -1,4 +1,4 @@
-//! Header and section table: where everything is, before anything is believed.
+//! Header and section table: the place of everything in the file, checked before any of it is used.
 
 use crate::Error;
 use crate::kernels;
@@ -6,15 +6,10 @@ use crate::rows::{Bits, RowFormat, RowTable};
 use crate::tree::Descent;
 
 /// The version of the format that this library writes, and the only one that it reads: see the
-/// [promise](crate::model#which-release-reads-which-file).
-///
-/// ```
-/// let bytes = zhat::doc_example();
-/// assert_eq!(u16::from_le_bytes([bytes[8], bytes[9]]), zhat::model::FORMAT_VERSION);
-/// ```
+/// [promise](crate::model#compatibility).
 pub const FORMAT_VERSION: u16 = 6;
 
-/// What the first 20 bytes of a model file say about it: enough for an updater, without opening the file.
+/// The first 20 bytes of a model file: enough for an updater, without opening the file.
 ///
 /// These bytes have the same meaning in every version of the format, from 5 on and for all that are to come: a firmware can tell
 /// the version, length and build of a file that it cannot read. Nothing but the magic bytes is checked, so the other fields of a
@@ -44,10 +39,6 @@ pub struct FileHeader {
 
 impl FileHeader {
     /// The bytes that [`FileHeader::read`] needs.
-    ///
-    /// ```
-    /// assert_eq!(zhat::model::FileHeader::LEN, 20);
-    /// ```
     pub const LEN: usize = CHECKSUM_AT + size_of::<u32>();
 
     /// Reads version, length and build from the first bytes of a file. They need not be aligned, and more bytes may follow.
@@ -83,18 +74,19 @@ impl FileHeader {
     }
 }
 
-/// Not text, and broken by whatever changes line ends: as PNG does it.
+/// Not text, and damaged by anything that converts line ends, as PNG's magic bytes are.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'Z', b'H', b'A', b'T', b'\r', b'\n', 0x1a];
 pub(super) const HEADER_LEN: usize = 48;
 pub(super) const ENTRY_LEN: usize = 16;
 pub(super) const SECTION_ALIGN: usize = 16;
 pub(super) const REQUIRED: u16 = 1;
-/// Room for three times the kinds that are known; the table is compared with itself, so it has to be short.
+/// The limit on sections, three times the known kinds. Checking the table takes time with the square of its length, so
+/// it has to be short.
 pub(super) const MAX_SECTIONS: usize = 64;
-/// Where the checksum stands; it covers all bytes but its own four.
+/// The position of the checksum, which covers all bytes but its own four.
 pub(super) const CHECKSUM_AT: usize = 16;
 
-/// Where the width of the weights stands: 4, or zero for int8.
+/// The position of the width of the weights: 4, or zero for int8.
 pub(super) const BITS_AT: usize = 44;
 
 /// The kinds of sections that this library knows.
@@ -121,7 +113,7 @@ pub enum Section {
     ClassOfRow = 4,
     /// The row of each class.
     RowOfClass = 5,
-    /// What all nodes of the tree share.
+    /// The numbers that all nodes of the tree share.
     TreeInfo = 6,
     /// The vectors that predict the nodes' log-masses.
     NodeRows = 7,
@@ -133,41 +125,39 @@ pub enum Section {
     NodeSpans = 10,
     /// The spread of each node.
     NodeSpreads = 11,
-    /// The rows that each row leads to.
+    /// The links of rows.
     Links = 12,
-    /// Bounds on the rows of each node.
+    /// Certain bounds on the rows of each node.
     NodeBounds = 13,
-    /// The budget and what was measured with it.
+    /// The stored budget, and the settings that belong to it.
     Settings = 14,
     /// The table of random features.
     Fmbe = 15,
-    /// What opening each node is worth, beyond its mass.
+    /// The value of opening each node, beyond its mass.
     NodeGains = 16,
     /// The names of the classes.
     Names = 17,
-    /// What was measured on queries held out.
+    /// The figures that were measured on held-out queries.
     Measured = 18,
-    /// How to read int8 activations.
+    /// The scale of int8 activations.
     InputScale = 19,
-    /// How far answers can be trusted.
+    /// The numbers behind intervals.
     Trust = 20,
-    /// What tells whether a query is like those of the calibration.
+    /// The numbers that tell familiar queries from others.
     Likeness = 21,
-    /// Which rows lead to others.
+    /// The rows that have links, if not all have.
     LinkedRows = 22,
-    /// What of the network behind the layer is left out of a partial model, as a text.
+    /// The part of the network behind the layer that a partial model leaves out, as a text.
     LeftOut = 23,
+    /// What makes sets of classes that hold the true one.
+    Sets = 24,
+    /// What tells inputs that are none of the classes.
+    Known = 25,
 }
 
 impl Section {
     /// Every kind, in the order of the file.
-    ///
-    /// ```
-    /// use zhat::model::Section;
-    ///
-    /// assert!(Section::ALL.iter().all(|section| section.kind() > 0));
-    /// ```
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::Rows,
         Self::RowScales,
         Self::Biases,
@@ -191,22 +181,16 @@ impl Section {
         Self::Likeness,
         Self::LinkedRows,
         Self::LeftOut,
+        Self::Sets,
+        Self::Known,
     ];
 
-    /// The number in the file.
-    ///
-    /// ```
-    /// assert_eq!(zhat::model::Section::Rows.kind(), 1);
-    /// ```
+    /// Returns the number in the file.
     pub const fn kind(self) -> u16 {
         self as u16
     }
 
-    /// What people call it.
-    ///
-    /// ```
-    /// assert_eq!(zhat::model::Section::NodeSpans.name(), "node spans");
-    /// ```
+    /// Returns the name for people.
     #[cfg(feature = "std")]
     pub const fn name(self) -> &'static str {
         match self {
@@ -233,14 +217,12 @@ impl Section {
             Self::Likeness => "likeness",
             Self::LinkedRows => "linked rows",
             Self::LeftOut => "left out",
+            Self::Sets => "sets",
+            Self::Known => "known",
         }
     }
 
-    /// What it is there for, in a few words.
-    ///
-    /// ```
-    /// assert_eq!(zhat::model::Section::Links.purpose(), "recall");
-    /// ```
+    /// Returns the purpose in a few words.
     #[cfg(feature = "std")]
     pub const fn purpose(self) -> &'static str {
         match self {
@@ -257,22 +239,25 @@ impl Section {
             Self::Measured | Self::LeftOut => "inspect",
             Self::InputScale => "int8 activations",
             Self::Trust | Self::Likeness => "intervals of p",
+            Self::Sets => "sets that hold the label",
+            Self::Known => "none of the classes",
         }
     }
 
     fn is_known(kind: u16) -> bool {
-        Self::ALL.iter().any(|section| section.kind() == kind)
+        // They are the numbers from one on.
+        (1..=Self::ALL.len()).contains(&usize::from(kind))
     }
 }
 
-/// The checksum of a whole file: of what is before it and of what is after it, both by XXH32. It takes little more than an
-/// instruction for a byte and no table, and every change within one word changes it.
+/// Computes the checksum of a whole file: XXH32 of the bytes before the checksum, exclusive or XXH32 of those after it.
+/// It takes little more than an instruction for a byte and no table, and every change within one word changes it.
 #[cold]
 pub(crate) fn checksum(file: &[u8]) -> u32 {
     hash(file.get(..CHECKSUM_AT)) ^ hash(file.get(CHECKSUM_AT + 4..))
 }
 
-/// Out of line: there would be two of it.
+/// Hashes a part of the file. Not inlined, so that there is only one copy of it.
 #[inline(never)]
 fn hash(part: Option<&[u8]>) -> u32 {
     twox_hash::XxHash32::oneshot(0, part.unwrap_or(&[]))
@@ -285,28 +270,29 @@ pub(super) struct Header<'a> {
     pub classes: usize,
     pub rows: RowFormat,
     pub checksum: u32,
-    /// What the rows' biases are shifted by.
+    /// The shift of the rows' biases.
     pub bias_shift: u32,
     sections: usize,
-    /// What was found when the file was opened before.
+    /// The results of an earlier opening of the same file.
     #[cfg(feature = "alloc")]
     known: Option<&'a Known>,
 }
 
-/// What takes long to find in a file and does not change: where its sections are, and the way down its tree.
+/// The facts about a file that take long to find and do not change: the places of its sections, and the descent of its
+/// tree.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
-    /// Without bytes.
+    /// The header, with an empty slice for the file's bytes.
     header: Header<'static>,
-    /// Offset and length of each section, in the order of the kinds; an offset of zero where there is none.
+    /// Offset and length of each section, in the order of the kinds; offset zero if the file has no such section.
     places: [(u32, u32); Section::ALL.len()],
     descent: Descent,
 }
 
 #[cfg(feature = "alloc")]
 impl Known {
-    /// Keeps what is known of a file with this way down its tree.
+    /// Records the facts about a file with this header and this descent of its tree.
     pub fn new(header: &Header<'_>, descent: Descent) -> Self {
         let mut places = [(0, 0); Section::ALL.len()];
         for entry in header.entries() {
@@ -319,13 +305,13 @@ impl Known {
         Self { header, places, descent }
     }
 
-    /// The header of the same file once more.
+    /// Returns the header of the same file, given its bytes.
     pub fn header<'a>(&'a self, bytes: &'a [u8]) -> Header<'a> {
         Header { bytes, known: Some(self), ..self.header }
     }
 }
 
-/// The place of a kind among all that are known.
+/// Returns the position of a kind among all known ones.
 #[cfg(feature = "alloc")]
 fn place_of(kind: u16) -> Option<usize> {
     usize::from(kind).checked_sub(1)
@@ -380,12 +366,12 @@ impl<'a> Header<'a> {
         Ok(header)
     }
 
-    /// The length of the file.
+    /// Returns the length of the file.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The bytes of a section.
+    /// Returns the bytes of a section.
     #[cold]
     pub fn section(&self, section: Section) -> Option<&'a [u8]> {
         #[cfg(feature = "alloc")]
@@ -397,7 +383,7 @@ impl<'a> Header<'a> {
         self.bytes.get(entry.offset..entry.offset + entry.len)
     }
 
-    /// The way down the tree, if it was found before.
+    /// Returns the descent of the tree if it is known from an earlier opening.
     pub fn known_descent(&self) -> Option<Descent> {
         #[cfg(feature = "alloc")]
         return self.known.map(|known| known.descent);
@@ -405,12 +391,12 @@ impl<'a> Header<'a> {
         None
     }
 
-    /// The known and unknown sections of the file: kind and length.
+    /// Iterates over the known and unknown sections of the file: kind and length.
     pub fn sections(&self) -> impl Iterator<Item = (u16, usize)> + 'a {
         self.entries().map(|entry| (entry.kind, entry.len))
     }
 
-    /// Every section of the file: kind, whether it is required, and bytes.
+    /// Iterates over every section of the file: kind, true if it is required, and bytes.
     #[cfg(feature = "alloc")]
     pub fn contents(&self) -> impl Iterator<Item = (u16, bool, &'a [u8])> + 'a {
         let bytes = self.bytes;
@@ -473,7 +459,7 @@ impl Entry {
     }
 }
 
-/// The number at an offset; zero where the bytes end before, which no caller reaches.
+/// Reads the number at an offset; zero if the bytes end before, which no caller reaches.
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map_or(0, u16::from_le_bytes)
 }

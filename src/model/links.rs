@@ -1,22 +1,23 @@
-//! The rows that each row leads to.
+//! Links: the rows that each row points to.
 
 use crate::hint::keep_small;
 use crate::rows::Indices;
 
-/// For each row, or for those that are worth it, the same number of other rows.
+/// The links of all rows, or of the rows that have any: the same number of other rows for each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Links<'a> {
     list: Indices<'a>,
     per_row: usize,
-    /// Which rows lead to others, where not all do: of each 32 rows a bit for each, and how many there are before them.
+    /// Marks the rows that have links, if not all have: for each 32 rows, a bit for each of them and the number of
+    /// linked rows before them.
     linked: Option<&'a [[u32; 2]]>,
 }
 
-/// Rows that have a bit in one word.
+/// The number of rows that have a bit in one word.
 const BLOCK: usize = 32;
 
 impl<'a> Links<'a> {
-    /// How many blocks this many rows are.
+    /// Returns the number of blocks for this many rows.
     pub(super) fn blocks(rows: usize) -> usize {
         rows.div_ceil(BLOCK)
     }
@@ -30,18 +31,18 @@ impl<'a> Links<'a> {
         list.len().is_multiple_of(count).then_some(Self { list, per_row, linked })
     }
 
-    /// How many rows each row leads to that leads to any.
+    /// Returns the number of links of each row that has any.
     pub fn per_row(&self) -> usize {
         self.per_row
     }
 
-    /// How many rows lead to others.
+    /// Returns the number of rows that have links.
     #[cfg(feature = "std")]
     pub fn rows(&self) -> usize {
         self.list.len().checked_div(self.per_row).unwrap_or(0)
     }
 
-    /// The blocks for rows of which these lead to others.
+    /// Encodes the blocks, given for each row whether it has links.
     #[cfg(feature = "std")]
     pub fn encode(linked: &[bool]) -> Vec<[u32; 2]> {
         let mut before = 0;
@@ -54,7 +55,7 @@ impl<'a> Links<'a> {
         linked.chunks(BLOCK).map(block).collect()
     }
 
-    /// The rows that `row` leads to.
+    /// Returns the rows that `row` links to.
     #[inline]
     pub fn of(&self, row: usize) -> Indices<'a> {
         let place = self.linked.map_or(row, |blocks| place_in(blocks, row));
@@ -83,14 +84,14 @@ impl<'a> Links<'a> {
     }
 }
 
-/// How many rows lead to others up to the end of a block.
+/// Returns the number of rows that have links up to the end of a block.
 #[cold]
 #[inline(never)]
 fn end([bits, before]: [u32; 2]) -> usize {
     (before as usize).saturating_add(bits.count_ones() as usize)
 }
 
-/// The place of a row among those that lead to others; none has the last of all numbers.
+/// Returns the position of a row among those that have links; `usize::MAX` if it has none.
 #[inline(never)]
 fn place_in(blocks: &[[u32; 2]], row: usize) -> usize {
     let [bits, before] = blocks.get(row / BLOCK).copied().unwrap_or_default();

@@ -1,12 +1,13 @@
 //! The names of the classes, so that people can read an answer.
 //!
-//! N + 1 numbers, the byte at which each name starts and the last one ends, then the names themselves, UTF-8, one after
-//! the other in the order of the classes. The numbers are u16, or u32 where the names have more than 65 535 bytes. Optional: a device that shows no names leaves them out of its flash.
+//! The section has N + 1 offsets, where each name starts and the last one ends, then the names themselves in UTF-8, one
+//! after the other in the order of the classes. The offsets are u16, or u32 if the names have more than 65 535 bytes.
+//! Optional: a device that shows no names leaves them out of its flash.
 
-use super::utf8::is_utf8;
+use crate::hint::keep_small;
 use crate::rows::Indices;
 
-/// The most text that has short offsets.
+/// The longest text with 16-bit offsets, in bytes.
 const LONGEST: usize = u16::MAX as usize;
 
 /// The names of a model's classes.
@@ -28,21 +29,14 @@ impl<'a> Names<'a> {
     #[cold]
     pub(super) fn parse(bytes: &'a [u8], classes: usize) -> Option<Self> {
         let head = classes.checked_add(1)?.checked_mul(size_of::<u16>())?;
-        // With short numbers what is left is short enough for them; with long ones it is not, as there would be more of it.
+        // After 16-bit offsets, at most `LONGEST` bytes are left; after 32-bit ones more are, as the text is longer.
         let rest = bytes.len().checked_sub(head)?;
         let head = if rest <= LONGEST { head } else { head.checked_mul(2)? };
         let (starts, text) = bytes.split_at_checked(head)?;
         Some(Self { starts: Indices::parse(starts, rest.saturating_add(1))?, text })
     }
 
-    /// The name of a class; `None` if there is no such class.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// let names = model.names().expect("words");
-    /// assert!(names.get(0).is_some() && names.get(8192).is_none());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the name of a class; `None` if there is no such class.
     pub fn get(&self, class: usize) -> Option<&'a str> {
         core::str::from_utf8(self.bytes(class)?).ok()
     }
@@ -53,7 +47,7 @@ impl<'a> Names<'a> {
         self.text.get(start..end)
     }
 
-    /// The first class of this name. Looks at one after the other.
+    /// Finds the first class with this name. Compares one name after the other.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
@@ -65,29 +59,17 @@ impl<'a> Names<'a> {
         (0..self.len()).find(|&class| self.bytes(class) == Some(name.as_bytes()))
     }
 
-    /// How many names there are: one for each class.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// assert_eq!(model.names().map(|names| names.len()), Some(8192));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the number of names: one for each class.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there are no names.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// assert_eq!(model.names().map(|names| names.is_empty()), Some(false));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns true if there are no names.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// From the first byte to the last, in order, and text all the way.
+    /// Checks that the names cover the text in order, from the first byte to the last, and that each is UTF-8.
     #[cold]
     pub(super) fn is_sound(&self) -> bool {
         self.starts.get(0) == Some(0)
@@ -95,7 +77,7 @@ impl<'a> Names<'a> {
             && (0..self.len()).all(|class| self.bytes(class).is_some_and(is_utf8))
     }
 
-    /// The section for these names.
+    /// Encodes the section for these names.
     ///
     /// ```
     /// use zhat::model::{FileWriter, Names, Section};
@@ -121,5 +103,66 @@ impl<'a> Names<'a> {
         }
         section.extend_from_slice(&text);
         section
+    }
+}
+
+// UTF-8: the table of well-formed byte sequences (The Unicode Standard, table 3-7), one byte after the other.
+//
+// Every firmware checks the names of its model once, and few ever read one: `core::str::from_utf8` is faster, but takes five
+// times the flash.
+
+/// Returns true if the bytes are well-formed UTF-8.
+#[cold]
+#[inline(never)]
+fn is_utf8(bytes: &[u8]) -> bool {
+    // The bytes still missing of a character, and the range of the next one.
+    let (mut left, mut low, mut high) = (0u32, 0x80, 0xbf);
+    for &byte in bytes {
+        keep_small();
+        if left > 0 {
+            if byte < low || byte > high {
+                return false;
+            }
+            (left, low, high) = (left - 1, 0x80, 0xbf);
+        } else if byte >= 0x80 {
+            // C0 and C1 would start two-byte forms of ASCII characters.
+            if !(0xc2..=0xf4).contains(&byte) {
+                return false;
+            }
+            left = 1 + u32::from(byte >= 0xe0) + u32::from(byte >= 0xf0);
+            match byte {
+                // No forms longer than needed.
+                0xe0 => low = 0xa0,
+                0xf0 => low = 0x90,
+                // No surrogates, and nothing above U+10FFFF.
+                0xed => high = 0x9f,
+                0xf4 => high = 0x8f,
+                _ => {}
+            }
+        }
+    }
+    left == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tries all pairs of bytes, followed by every continuation of up to two bytes at the ends of the ranges.
+    #[test]
+    fn the_same_as_the_standard_library() {
+        let ends = [0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xff];
+        let agree = |bytes: &[u8]| assert_eq!(is_utf8(bytes), core::str::from_utf8(bytes).is_ok(), "{bytes:x?}");
+        agree(&[]);
+        for first in 0..=255 {
+            agree(&[first]);
+            for second in 0..=255 {
+                agree(&[first, second]);
+                for third in ends {
+                    agree(&[first, second, third]);
+                    ends.iter().for_each(|&fourth| agree(&[first, second, third, fourth]));
+                }
+            }
+        }
     }
 }

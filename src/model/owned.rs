@@ -6,16 +6,16 @@ use super::Model;
 use super::header::Known;
 use crate::Error;
 
-/// The bytes of a model file, aligned, and known to be valid.
+/// The bytes of a model file, aligned and checked.
 ///
-/// The one way to use it is [`ModelBuf::model`]: everything else is written once, for the borrowed [`Model`]. That view is made in
-/// about 2 200 instructions of a Cortex-M4, less than 5 % of a query, whatever the size of the model. So a program that stores a model
+/// [`ModelBuf::model`] gives access to it: all methods are those of the borrowed [`Model`]. Making that view takes
+/// about 2 200 instructions of a Cortex-M4, less than 5 % of a query, whatever the size of the model. So a program
 /// stores the `ModelBuf`, in any struct and without a lifetime, and makes a classifier for each query:
 ///
 /// ```
 /// use zhat::{Budget, Classifier, Error, ModelBuf, Query};
 ///
-/// /// What a program keeps, and what it may replace while it runs.
+/// /// The state of a program, which may replace its model while it runs.
 /// struct Recogniser {
 ///     model: ModelBuf,
 ///     budget: Budget,
@@ -44,7 +44,7 @@ use crate::Error;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A view that is used for several queries is made once:
+/// Make the view once for several queries:
 ///
 /// ```
 /// use zhat::{Classifier, ModelBuf, QueryBuffer};
@@ -58,7 +58,7 @@ use crate::Error;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ModelBuf {
-    /// Words, for their alignment.
+    /// Words, for alignment.
     words: Vec<u64>,
     len: usize,
     known: Known,
@@ -82,7 +82,7 @@ impl ModelBuf {
         })
     }
 
-    /// Checks the `len` bytes of a model file that `fill` makes of zeros.
+    /// Makes a file of `len` zero bytes, lets `fill` write them, and checks the result.
     pub(super) fn new(len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), Error>) -> Result<Self, Error> {
         let mut words = alloc::vec![0u64; len.div_ceil(8)];
         fill(&mut bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..len])?;
@@ -90,21 +90,12 @@ impl ModelBuf {
         Ok(Self { words, len, known })
     }
 
-    /// The bytes of the file.
-    ///
-    /// ```
-    /// let owned = zhat::doc_example();
-    /// assert_eq!(owned.as_bytes().len(), owned.model().len());
-    /// ```
+    /// Returns the bytes of the file.
     pub fn as_bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.len]
     }
 
-    /// Returns a view of the model. The checks are those of [`ModelBuf::from_bytes`], which are not made again.
-    ///
-    /// ```
-    /// assert_eq!(zhat::doc_example().model().classes(), 4);
-    /// ```
+    /// Returns a view of the model. Does not repeat the checks of [`ModelBuf::from_bytes`].
     pub fn model(&self) -> Model<'_> {
         match Model::of_known(&self.known, self.as_bytes()) {
             Ok(model) => model,

@@ -1,4 +1,4 @@
-//! Queries for a model: the rows' format comes from its file.
+//! Queries for a model, whose file states the format of the rows.
 
 use super::Model;
 use crate::Error;
@@ -26,7 +26,7 @@ impl<const D: usize> QueryBuffer<D> {
         Ok(buffer)
     }
 
-    /// Quantises a query that is int8 already, see [`Query::set_i8`].
+    /// Quantises an int8 query, see [`Query::set_i8`].
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -44,7 +44,7 @@ impl<const D: usize> QueryBuffer<D> {
         Ok(buffer)
     }
 
-    /// Quantises a query that is uint8 already, see [`Query::set_u8`].
+    /// Quantises a uint8 query, see [`Query::set_u8`].
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -62,7 +62,7 @@ impl<const D: usize> QueryBuffer<D> {
         Ok(buffer)
     }
 
-    /// Quantises a query that is int16 already, see [`Query::set_i16`].
+    /// Quantises an int16 query, see [`Query::set_i16`].
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -82,7 +82,7 @@ impl<const D: usize> QueryBuffer<D> {
 }
 
 impl Query {
-    /// An empty query in memory of any place, for a model whose dimension is known at run time only.
+    /// Creates an empty query in memory supplied by the caller, for a model whose dimension is known only at run time.
     ///
     /// ```
     /// # fn main() -> Result<(), zhat::Error> {
@@ -123,8 +123,8 @@ impl Query {
         self.quantise(model.row_format(), query, ())
     }
 
-    /// Quantises a query that is int8 already, as networks in TFLite and CMSIS-NN put it out: the value of a column is
-    /// `(query[column] − zero_point) · scale`. Nothing is copied.
+    /// Quantises an int8 query as networks in TFLite and CMSIS-NN output it: the value of a column is `(query[column] −
+    /// zero_point) · scale`. Nothing is copied.
     ///
     /// ```
     /// # fn main() -> Result<(), zhat::Error> {
@@ -144,7 +144,7 @@ impl Query {
         self.quantise(model.row_format(), query, Affine { scale, zero_point })
     }
 
-    /// Quantises a query that is uint8 already, as older TFLite networks and ONNX Runtime put it out: the value of a column is
+    /// Quantises a uint8 query as older TFLite networks and ONNX Runtime output it: the value of a column is
     /// `(query[column] − zero_point) · scale`. Nothing is copied.
     ///
     /// ```
@@ -166,7 +166,7 @@ impl Query {
         self.quantise(model.row_format(), query, Affine { scale, zero_point })
     }
 
-    /// Quantises a query that is int16 already: the value of a column is `query[column] · scale`.
+    /// Quantises an int16 query: the value of a column is `query[column] · scale`.
     ///
     /// ```
     /// # fn main() -> Result<(), zhat::Error> {
@@ -185,7 +185,7 @@ impl Query {
         self.quantise(model.row_format(), query, scale)
     }
 
-    /// Whether it is a query of this model: every function that takes a query asks first.
+    /// Checks that this is a query for this model. Every function that takes a query calls it first.
     #[inline]
     pub(crate) fn check(&self, model: &Model<'_>) -> Result<(), Error> {
         self.check_rows(model.row_format())
@@ -193,14 +193,7 @@ impl Query {
 }
 
 impl Model<'_> {
-    /// The words that [`Query::in_words`] takes.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.query_words(), zhat::query_words(model.dim()));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the number of words that [`Query::in_words`] needs.
     pub fn query_words(&self) -> usize {
         query_words(self.dim())
     }

@@ -37,7 +37,7 @@ fn use_all_of_it(bytes: &[u8]) {
     }
 }
 
-/// Makes the checksum right again, so that the checks after it are reached.
+/// Repairs the checksum, so that the checks after it are reached.
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let sum = checksum(&bytes);
     bytes[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
@@ -123,7 +123,7 @@ fn a_norm_above_the_stated_one_is_rejected() {
     assert_eq!(open(&resealed(bytes)), Err(Error::SectionContent(Section::RowScales.kind())));
 }
 
-/// The file with this number for the first two columns of its last row.
+/// Returns the file with this number for the first two columns of its last row.
 fn with_pair(pair: i16) -> Vec<u8> {
     let mut bytes = small().to_vec();
     let offset = HEADER_LEN + 4;
@@ -195,7 +195,7 @@ fn unknown_sections_are_skipped_or_refused_as_they_ask() {
     assert_eq!(open(&with_section(Section::Rows.kind(), true)), Err(Error::SectionTable));
 }
 
-/// The small file with this many more sections: optional, empty, and of unknown kinds.
+/// Returns the small file with this many more sections: optional, empty, and of unknown kinds.
 fn with_empty_sections(count: u16) -> Vec<u8> {
     let file = small();
     let moved = usize::from(count) * ENTRY_LEN;

@@ -16,12 +16,12 @@
 //! what is least known of Ẑ, the far share or, where all rows are scored, all but the best class (in base 2 and rough,
 //! straight between two powers of it); and w·q, with w the linear function that is as near to one as can be for the queries
 //! of the calibration, which are seldom all around zero. The squared distance from their mean, in units of their covariance
-//! (Mahalanobis), and the norm itself keep to limits that about 98 % of the calibration queries keep to.
+//! (Mahalanobis), and the norm itself keep to limits that 96 to 98 % of queries held out keep to.
 
 use crate::hint::keep_small;
 use crate::math::float::rough_log2;
 
-/// How many numbers tell whether a query is familiar.
+/// The count of numbers that tell whether a query is familiar.
 pub(crate) const NUMBERS: usize = 4;
 
 /// What was measured about the answers of a model.
@@ -44,7 +44,7 @@ pub struct Trust {
     pub norms: [f32; 2],
     /// Above this energy, −ln Ẑ, a query is taken for none of the classes.
     pub reject_energy: f32,
-    /// The share of the calibration queries that are above it.
+    /// The share of queries held out that are above it.
     pub reject_rate: f32,
     /// What one unit of the int8 weights of w is worth.
     pub likeness_scale: f32,
@@ -76,7 +76,7 @@ pub struct Answers {
     pub margins: [f32; 2],
 }
 
-/// Added to a share before its logarithm is taken: less is as good as none.
+/// A share is raised by this before its logarithm is taken: less is as good as none.
 const LEAST_SHARE: f32 = 1e-4;
 /// The part of 1 − p, and what is left of an error where all of p is one class.
 const REST: f32 = 0.05;
@@ -89,7 +89,7 @@ impl Trust {
     /// Words that say something; those after them are zero.
     const USED: usize = Self::OWN + 2 * Answers::WORDS;
 
-    /// Words that come before those of the answers.
+    /// Words in front of those of the answers.
     const OWN: usize = 7;
 
     /// Those of them that may be below zero, a bit each: the energy, and centre and whitening of both kinds.
@@ -106,6 +106,13 @@ impl Trust {
             estimated: Answers::from_words(words, Self::OWN),
             exact: Answers::from_words(words, Self::OWN + Answers::WORDS),
         }
+    }
+
+    /// Reads the scale of w alone.
+    #[inline]
+    pub(super) fn likeness_scale(words: &[f32; Self::WORDS]) -> f32 {
+        let &[_, _, _, _, _, _, scale, ..] = words;
+        scale
     }
 
     /// The section as the file has it.
@@ -152,73 +159,84 @@ impl Answers {
     }
 }
 
-/// What the words of the section say about an answer of one kind. They are read where they are: an answer needs few of them.
+/// What the file says about answers of one kind, read where it stands: an answer needs little of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Judge<'a> {
-    own: &'a [f32; Trust::WORDS],
-    centre: &'a [f32],
-    whiten: &'a [f32],
-    limits: [f32; 3],
+pub(crate) struct Calibration<'a> {
+    typical_norm: f32,
+    norms: [f32; 2],
+    /// Above this energy a query is rejected.
+    pub reject_energy: f32,
+    /// The words of [`Answers`].
+    kind: &'a [f32; Answers::WORDS],
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Calibration<'a> {
+    /// Views the words of the section; there is always something to view.
     #[inline]
-    pub fn new(words: &'a [f32; Trust::WORDS], of_exact: bool) -> Self {
-        let first = if of_exact { Trust::OWN + Answers::WORDS } else { Trust::OWN };
-        let (centre, rest) = words[first..first + Answers::WORDS].split_at(NUMBERS);
-        let (whiten, limits) = rest.split_at(Answers::TRIANGLE);
-        Self { own: words, centre, whiten, limits: [limits[0], limits[1], limits[2]] }
+    pub fn new(words: &'a [f32; Trust::WORDS], of_exact: bool) -> Option<Self> {
+        let &[_, typical_norm, least_norm, largest_norm, reject_energy, _, _, ref kinds @ ..] = words;
+        let [estimated, exact] = kinds.as_chunks().0 else { return None };
+        let kind = if of_exact { exact } else { estimated };
+        Some(Self { typical_norm, norms: [least_norm, largest_norm], reject_energy, kind })
     }
 
-    /// Whether a query is like those that were measured, by its norm and by the [`numbers`] of its answer.
+    /// Returns whether a query is like those that were measured. `numbers` are those of its answer.
     #[inline]
-    pub fn is_familiar(&self, norm: f32, numbers: &[f32; NUMBERS]) -> bool {
+    pub fn is_familiar(&self, norm: f32, mut numbers: [f32; NUMBERS]) -> bool {
+        let [least, largest] = self.norms;
+        let &[.., limit, _, _] = self.kind;
+        let (centre, whiten) = self.kind.split_at(NUMBERS);
         // Written so that nothing that is not a number is familiar.
-        self.own[2] <= norm && norm <= self.own[3] && distance(numbers, self.centre, self.whiten) <= self.limits[0]
+        least <= norm && norm <= largest && distance(&mut numbers, centre, whiten) <= limit
     }
 
-    /// What [`unit`] is multiplied with for a query of this norm: for the first class, and for all others.
+    /// Returns the margins of the first class and of all others for a query of this norm, to be multiplied with
+    /// [`error_unit`].
     #[inline]
-    pub fn scales(&self, norm: f32) -> [f32; 2] {
-        let growth = growth(norm, self.own[1]);
-        [self.limits[1] * growth, self.limits[2] * growth]
-    }
-
-    #[inline]
-    pub fn reject_energy(&self) -> f32 {
-        self.own[4]
+    pub fn margins(&self, norm: f32) -> [f32; 2] {
+        let growth = growth(norm, self.typical_norm);
+        let &[.., first, others] = self.kind;
+        [first * growth, others * growth]
     }
 }
 
-/// The squared distance of numbers from their mean, once whitened.
+/// Returns the squared distance of numbers from their mean, once whitened. A number that is [`UNKNOWN`] is taken to be what
+/// those before it let expect.
 #[inline(never)]
-fn distance(numbers: &[f32], centre: &[f32], whiten: &[f32]) -> f32 {
+fn distance(numbers: &mut [f32], centre: &[f32], whiten: &[f32]) -> f32 {
     let (mut whiten, mut sum) = (whiten.iter(), 0.0);
     for row in 0..numbers.len() {
         let mut white = 0.0;
-        for ((number, centre), factor) in numbers.iter().zip(centre).take(row + 1).zip(&mut whiten) {
+        for ((number, centre), factor) in numbers.iter_mut().zip(centre).take(row + 1).zip(&mut whiten) {
             keep_small();
-            white += (number - centre) * factor;
+            if number.to_bits() == UNKNOWN {
+                *number = centre - white / factor;
+            }
+            white += (*number - centre) * factor;
         }
         sum += white * white;
     }
     sum
 }
 
-/// The numbers that tell whether a query is familiar: from its norm, the rough log₂ of Ẑ, the share of it that is least
-/// known, and w·q.
+/// The bits of a number that is not known. No arithmetic gives them.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Returns the numbers that tell whether a query is familiar: from its norm, the rough log₂ of Ẑ, the share of it that is
+/// least known, and w·q. Without a share that compares with the measured ones, the query is judged by the other three.
 #[inline]
-pub(crate) fn numbers(norm: f32, log2_z: f32, share: f32, likeness: f32) -> [f32; NUMBERS] {
-    [rough_log2(norm), log2_z, rough_log2(share + LEAST_SHARE), likeness]
+pub(crate) fn numbers(norm: f32, log2_z: f32, share: Option<f32>, likeness: f32) -> [f32; NUMBERS] {
+    let share = share.map_or(f32::from_bits(UNKNOWN), |share| rough_log2(share + LEAST_SHARE));
+    [rough_log2(norm), log2_z, share, likeness]
 }
 
-/// max(1, ‖q‖/n₀)³.
+/// Returns max(1, ‖q‖/n₀)³.
 pub(crate) fn growth(norm: f32, typical_norm: f32) -> f32 {
     let ratio = if norm > typical_norm { norm / typical_norm } else { 1.0 };
     ratio * ratio * ratio
 }
 
-/// The part of the unit of an error that depends on the probability.
-pub(crate) fn unit(far_share: f32, p: f32) -> f32 {
+/// Returns the part of the unit of an error that depends on the probability.
+pub(crate) fn error_unit(far_share: f32, p: f32) -> f32 {
     far_share + REST * (1.0 - p) + LEAST
 }

@@ -1,18 +1,17 @@
-//! A model in memory: typed views into the bytes of the file, nothing copied.
+//! A model in memory: typed views into the bytes of the file, without copies.
 
 #[cfg(feature = "alloc")]
 use super::header::Known;
 use super::header::{FileHeader, Header, Section};
-use super::sections::{fmbe, indices, numbers, optional_words, table, tree, words};
-use super::{Fmbe, InputScale, Judge, Links, Measured, Names, Settings, Trust, check};
+use super::{Calibration, Fmbe, InputScale, Links, Measured, Names, Recognition, Sets, Settings, Trust, check};
 use crate::Error;
 use crate::log::{error, info};
 use crate::rows::{Bits, Indices, Query, RowFormat, RowTable};
-use crate::tree::Tree;
+use crate::tree::{self, Tree};
 
-/// A model file, checked. After [`Model::from_bytes`] no access can fail.
+/// A checked model file. After [`Model::from_bytes`] no access can fail.
 ///
-/// It is a handful of slices into the file's bytes: cheap to copy, nothing is allocated.
+/// Holds only slices into the file's bytes: it is cheap to copy, and nothing is allocated.
 ///
 /// ```standalone_crate
 /// use zhat::{Model, include_model};
@@ -35,15 +34,15 @@ pub struct Model<'a> {
     names: Option<Names<'a>>,
     measured: Option<&'a [u32; Measured::WORDS]>,
     trust: Option<&'a [f32; Trust::WORDS]>,
-    /// The row of the linear function that tells whether a query is familiar: with `trust` only.
+    /// The row of the linear function that tells familiar queries from others. Empty without `trust`.
     likeness: &'a [i16],
 }
 
-/// The order of the rows, where it is not that of the classes.
+/// The order of the rows, if it is not that of the classes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order<'a> {
     pub class_of_row: Indices<'a>,
-    /// Its inverse, where the file has it.
+    /// The inverse, if the file has it.
     pub row_of_class: Option<Indices<'a>>,
 }
 
@@ -61,7 +60,7 @@ impl<'a> Model<'a> {
     /// ```
     ///
     /// # Errors
-    /// Whatever is wrong with the file, as an [`Error`].
+    /// Any [`Error`] that describes a model file: misaligned, truncated, damaged, of another version, or invalid.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         let opened = Self::open(bytes);
         match &opened {
@@ -81,11 +80,11 @@ impl<'a> Model<'a> {
         Ok(model)
     }
 
-    /// Opens a model file without reading all of its content: for a boot that has no time for the checksum, on a
-    /// file that [`Model::from_bytes`] accepted before.
+    /// Opens a model file without the checks that read all of its content. For a boot that has no time for the
+    /// checksum, and only for a file that [`Model::from_bytes`] accepted before.
     ///
-    /// The header and the lengths of all sections are still checked, and every access stays inside them: a damaged
-    /// file gives wrong answers, nothing worse.
+    /// The header and the lengths of all sections are still checked, and every access stays inside them: a damaged file
+    /// gives wrong answers, but no panic and no access outside.
     ///
     /// ```
     /// use zhat::Model;
@@ -103,10 +102,10 @@ impl<'a> Model<'a> {
         Self::from_header(Header::parse(bytes)?)
     }
 
-    /// Returns the length of the model file that these bytes start with. The first [`FileHeader::LEN`] bytes are enough, aligned or
-    /// not.
+    /// Returns the length of the model file at the start of these bytes. The first [`FileHeader::LEN`] bytes are
+    /// enough, aligned or not.
     ///
-    /// The length is what the file says: nothing else of it was checked, and it may be larger than the memory is.
+    /// The length is read from the file and not checked: in a damaged file it may exceed the memory.
     /// [`Model::from_prefix`] opens a file that lies at the start of a flash partition.
     ///
     /// ```
@@ -125,7 +124,7 @@ impl<'a> Model<'a> {
     }
 
     /// Opens the model file at the start of a longer slice, such as a flash partition, and checks all of it as
-    /// [`Model::from_bytes`] does. What follows the file is not read.
+    /// [`Model::from_bytes`] does. Bytes after the file are not read.
     ///
     /// ```
     /// # use zhat::model::Aligned;
@@ -168,20 +167,12 @@ impl<'a> Model<'a> {
         Self::from_bytes_trusted(Self::file_in(bytes)?)
     }
 
-    /// Returns the bytes of the file that these start with.
+    /// Returns the bytes of the file at the start of these bytes.
     fn file_in(bytes: &'a [u8]) -> Result<&'a [u8], Error> {
         bytes.get(..Self::file_len(bytes)?).ok_or(Error::Truncated)
     }
 
     /// Returns the number that tells this build of the model from any other: the checksum of its file, as in [`FileHeader`].
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// println!("model {:08x}", model.build_id());
-    /// # assert_ne!(model.build_id(), zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?.build_id());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     pub fn build_id(&self) -> u32 {
         self.header.checksum
     }
@@ -235,145 +226,73 @@ impl<'a> Model<'a> {
         Ok(Self { header, rows, order, tree, links, settings, fmbe, names, measured, trust, likeness })
     }
 
-    /// Keeps what opening found, for other views of the same bytes.
+    /// Records the results of opening, for other views of the same bytes.
     #[cfg(feature = "alloc")]
     pub(super) fn known(&self) -> Known {
         Known::new(&self.header, self.tree.map(|tree| tree.descent()).unwrap_or_default())
     }
 
-    /// Views the bytes of the file that this is known of, without looking for anything in them.
+    /// Makes a view of the bytes of a known file, without searching them.
     #[cfg(feature = "alloc")]
     pub(super) fn of_known(known: &'a Known, bytes: &'a [u8]) -> Result<Self, Error> {
         Self::from_header(known.header(bytes))
     }
 
-    /// N, the number of classes.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.classes(), 4);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns N, the number of classes.
     pub fn classes(&self) -> usize {
         self.header.classes
     }
 
-    /// d, the dimension of a query.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.dim(), 3);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns d, the dimension of a query.
     pub fn dim(&self) -> usize {
         self.header.rows.dim
     }
 
-    /// Returns whether the model is of a network's layer alone, with operators behind it left out: then p is a softmax of
-    /// the layer's scores, and not what the network answers.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(!model.is_partial());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns true if the model is of a network's layer alone, with the operators behind it left out. Then p is a
+    /// softmax of the layer's scores, and not the network's output.
     pub fn is_partial(&self) -> bool {
         self.header.section(Section::LeftOut).is_some()
     }
 
     /// Returns the names of the operators that a partial model leaves out.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.left_out(), None);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
     #[cfg(feature = "std")]
     pub fn left_out(&self) -> Option<&'a str> {
         self.header.section(Section::LeftOut).map(|text| str::from_utf8(text).unwrap_or("unknown operators"))
     }
 
-    /// The rows, in the order of the file.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.rows().len(), 4);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the rows, in the order of the file.
     #[inline]
     pub fn rows(&self) -> &RowTable<'a> {
         &self.rows
     }
 
-    /// The power of two in which the rows' scales are counted.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// let unit = (model.scale_exponent() as f32).exp2();
-    /// assert_eq!(model.row_scale(0), f32::from(model.rows().scale(0)) * unit);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the power of two that is the unit of the rows' scales.
     pub fn scale_exponent(&self) -> i32 {
         self.header.rows.scale_exponent
     }
 
-    /// How wide the weights of rows and nodes are in the file.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.bits(), zhat::model::Bits::Eight);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the width of the weights of rows and nodes in the file.
     pub fn bits(&self) -> Bits {
         self.header.rows.bits
     }
 
-    /// What one unit of a row's weights is worth.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// // Row 0 is (1, 0, 0): its largest weight is 127 steps.
-    /// assert!((127.0 * model.row_scale(0) - 1.0).abs() < 1e-3);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the value of one unit of a row's weights.
     pub fn row_scale(&self, row: usize) -> f32 {
         libm::ldexpf(f32::from(self.rows.scale(row)), self.header.rows.scale_exponent)
     }
 
-    /// No row's norm is above this.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!((model.max_norm() - 1.0).abs() < 1e-2);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns an upper limit of the norm of every row and node.
     pub fn max_norm(&self) -> f32 {
         self.header.rows.max_norm
     }
 
-    /// No row's or node's whole weights have squares that add up to more than this.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(model.largest_row() >= 127 * 127);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns an upper limit of the sum of squares of the whole weights of every row and node.
     pub fn largest_row(&self) -> u32 {
         self.header.rows.largest_row
     }
 
-    /// Returns the class that a row stands for: always below [`Model::classes`], even where a damaged file that was trusted
-    /// says otherwise.
+    /// Returns the class of a row. It is always below [`Model::classes`], even in a damaged file that was opened
+    /// without its checks.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
@@ -387,17 +306,10 @@ impl<'a> Model<'a> {
         class.min(self.header.classes - 1)
     }
 
-    /// The row of a class; `None` if there is no such class.
+    /// Returns the row of a class; `None` if there is no such class.
     ///
-    /// Files that are built with `--lookup` have a list of them, two bytes for each class. In others all rows are looked
-    /// through, which takes four instructions for each.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.row_of_class(0).is_some());
-    /// assert_eq!(model.row_of_class(500), None);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// A file built with `--lookup` has a list of them, two bytes for each class (four if there are more than 65 536).
+    /// In other files this searches all rows, which takes four instructions for each.
     pub fn row_of_class(&self, class: usize) -> Option<usize> {
         match self.order {
             Some(order) => match order.row_of_class {
@@ -408,135 +320,101 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The tree over the rows, if the file has one.
+    /// Returns the tree over the rows, if the file has one.
     #[doc(hidden)]
     pub fn tree(&self) -> Option<&Tree<'a>> {
         self.tree.as_ref()
     }
 
-    /// The rows that each row leads to, if the file has them.
+    /// Returns the links of the rows, if the file has them.
     #[inline]
     pub(crate) fn links(&self) -> Option<&Links<'a>> {
         self.links.as_ref()
     }
 
-    /// What the builder chose and measured, if the file has it.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.settings().is_some_and(|settings| settings.budget.cap == 50));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the settings that the builder chose, if the file has them.
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
     }
 
-    /// The tree and the settings that it was measured with, if the file has both: what a search needs.
+    /// Returns the tree and the settings, if the file has both: a search needs both.
     #[inline]
     pub(crate) fn index(&self) -> Option<(&Tree<'a>, &Settings)> {
         self.tree.as_ref().zip(self.settings.as_ref())
     }
 
-    /// The least cap of a [`Budget`](crate::Budget) that is enough for a class, whatever the query: the top of the tree and
-    /// the way down to a leaf, or all rows where there is no index.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.least_cap() <= 50);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the smallest cap of a [`Budget`](crate::Budget) that is enough to score a class, whatever the query: the
+    /// top of the tree and the path down to a leaf, or all rows if there is no index.
     pub fn least_cap(&self) -> usize {
         self.index().map_or(self.classes(), |(tree, _)| tree.least_cap())
     }
 
-    /// The table of random features, if the file has one.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(model.fmbe().is_none()); // `zhat::host::with_fmbe` adds one
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the table of random features, if the file has one. `zhat::host::with_fmbe` adds one.
     pub fn fmbe(&self) -> Option<&Fmbe<'a>> {
         self.fmbe.as_ref()
     }
 
-    /// The names of the classes, if the file has them.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(model.names().is_none()); // `zhat build --names` adds them
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the names of the classes, if the file has them. `zhat build --names` adds them.
     pub fn names(&self) -> Option<&Names<'a>> {
         self.names.as_ref()
     }
 
-    /// What was measured when the file was built, if it says so.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("models/next_word.zhat"))?;
-    /// assert!(model.measured().is_some_and(|measured| measured.queries == 2000));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the figures that were measured when the file was built, if it has them.
     pub fn measured(&self) -> Option<Measured> {
         self.measured.map(Measured::from_words)
     }
 
-    /// What can be said about its answers, if the file was built with enough queries to tell.
-    ///
-    /// ```
-    /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.trust().is_some());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the figures behind the intervals, if the file was built with enough queries to compute them.
     pub fn trust(&self) -> Option<Trust> {
         self.trust.map(Trust::from_words)
     }
 
-    /// What the file says about answers, and w·q of [`Trust`].
+    /// Returns the calibration of exact or of estimated answers, and w·q of [`Trust`].
     #[inline]
-    pub(crate) fn judge(&self, query: &Query, of_exact: bool) -> Option<(Judge<'a>, f32)> {
+    pub(crate) fn calibration(&self, query: &Query, of_exact: bool) -> Option<(Calibration<'a>, f32)> {
         let words = self.trust?;
-        Some((Judge::new(words, of_exact), query.times_row(self.likeness, self.bits()) * words[6]))
+        let likeness = query.times_row(self.likeness, self.bits()) * Trust::likeness_scale(words);
+        Some((Calibration::new(words, of_exact)?, likeness))
     }
 
-    /// Whether what the file says about its answers is sound.
+    /// Returns true if the numbers behind intervals are valid or absent.
     pub(super) fn has_sound_trust(&self) -> bool {
         self.trust.is_none_or(Trust::is_sound)
     }
 
-    /// For a layer of a quantised network: how to read its int8 activations.
+    /// Returns the scale of the int8 activations in front of the layer, if the layer is from a quantised network.
+    pub fn input_scale(&self) -> Option<InputScale> {
+        InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
+    }
+
+    /// Returns what makes sets of classes that hold the true one, if the file was built with labels for it.
     ///
     /// ```
     /// # let model = zhat::Model::from_bytes(zhat::doc_file("tests/data/indexed.zhat"))?;
-    /// assert!(model.input_scale().is_none()); // not the layer of an int8 network
+    /// assert!(model.sets().is_none()); // `zhat build --sets` adds them
     /// # Ok::<(), zhat::Error>(())
     /// ```
-    pub fn input_scale(&self) -> Option<InputScale> {
-        InputScale::from_words(words(&self.header, Section::InputScale).ok()?)
+    pub fn sets(&self) -> Option<Sets<'a>> {
+        Sets::parse(self.header.section(Section::Sets)?)
+    }
+
+    /// What tells inputs that are none of the classes, if the file was built with examples of them.
+    pub(crate) fn recognition(&self) -> Option<Recognition<'a>> {
+        let RowFormat { stride, bits, .. } = self.header.rows;
+        Recognition::parse(self.header.section(Section::Known)?, bits.row_len(stride))
     }
 
     pub(crate) fn has(&self, section: Section) -> bool {
         self.header.section(section).is_some()
     }
 
-    /// The length of the file in bytes.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let file = &bytes;
-    /// assert_eq!(model.len(), file.len());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the length of the file in bytes.
     #[expect(clippy::len_without_is_empty, reason = "a model has at least a header")]
     pub fn len(&self) -> usize {
         self.header.len()
     }
 
-    /// Kind and length of every section in the file.
+    /// Iterates over the sections of the file: kind and length.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -550,7 +428,7 @@ impl<'a> Model<'a> {
         self.header.sections()
     }
 
-    /// What a query has to know of the rows.
+    /// Returns the format of the rows, which quantising a query needs.
     pub(crate) fn row_format(&self) -> &RowFormat {
         &self.header.rows
     }
@@ -558,4 +436,118 @@ impl<'a> Model<'a> {
     pub(super) fn order(&self) -> Option<Order<'a>> {
         self.order
     }
+}
+
+// Typed views of sections. Their lengths are checked here, their contents are not.
+
+/// Returns a required section as `len` numbers.
+fn numbers<'a, T: bytemuck::AnyBitPattern>(
+    header: &Header<'a>,
+    section: Section,
+    len: Option<usize>,
+) -> Result<&'a [T], Error> {
+    let bytes = header.section(section).ok_or(Error::MissingSection(section.kind()))?;
+    let numbers: &[T] = bytemuck::try_cast_slice(bytes).map_err(|_| Error::SectionLength(section.kind()))?;
+    if Some(numbers.len()) == len { Ok(numbers) } else { Err(Error::SectionLength(section.kind())) }
+}
+
+/// Joins rows, scales and biases to one table of `len` rows. 4-bit rows hold their scales themselves.
+#[inline(never)]
+fn table<'a>(header: &Header<'a>, len: usize, sections: [Section; 3], bias_shift: u32) -> Result<RowTable<'a>, Error> {
+    let RowFormat { stride, bits, .. } = header.rows;
+    let stored = numbers(header, sections[0], len.checked_mul(bits.row_len(stride)))?;
+    let scales = if bits.has_own_scales() { &[] } else { numbers(header, sections[1], Some(len))? };
+    let biases = numbers(header, sections[2], Some(len))?;
+    RowTable::new(stored, scales, biases, bias_shift, stride, bits).ok_or(Error::SectionContent(sections[2].kind()))
+}
+
+/// Returns a required section of a fixed number of words.
+#[inline]
+fn words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
+    header: &Header<'a>,
+    section: Section,
+) -> Result<&'a [T; W], Error> {
+    numbers(header, section, Some(W))?.try_into().map_err(|_| Error::SectionLength(section.kind()))
+}
+
+/// Returns an optional section of a fixed number of words.
+#[inline]
+fn optional_words<'a, T: bytemuck::AnyBitPattern, const W: usize>(
+    header: &Header<'a>,
+    section: Section,
+) -> Result<Option<&'a [T; W]>, Error> {
+    header.section(section).map(|_| words(header, section)).transpose()
+}
+
+/// Returns an optional section of indices below `limit`.
+#[cold]
+fn indices<'a>(header: &Header<'a>, section: Section, limit: usize) -> Result<Option<Indices<'a>>, Error> {
+    let parse = |bytes| Indices::parse(bytes, limit).ok_or(Error::SectionLength(section.kind()));
+    header.section(section).map(parse).transpose()
+}
+
+/// Returns the tree: all of its sections must be there, or none.
+#[cold]
+fn tree<'a>(header: &Header<'a>) -> Result<Option<Tree<'a>>, Error> {
+    if header.section(Section::TreeInfo).is_none() {
+        return Ok(None);
+    }
+    let info: &[u32; tree::INFO_WORDS] = words(header, Section::TreeInfo)?;
+    if info[tree::INFO_USED..] != [0; tree::INFO_WORDS - tree::INFO_USED] {
+        return Err(Error::SectionContent(Section::TreeInfo.kind()));
+    }
+    let len = header.section(Section::NodeGains).map_or(0, <[u8]>::len) / size_of::<i16>();
+    let sections = [Section::NodeRows, Section::NodeScales, Section::NodeBiases];
+    let nodes = table(header, len, sections, info[tree::INFO_BIAS_SHIFT])?;
+    let spans = indices(header, Section::NodeSpans, header.classes.max(len))?;
+    let spans = spans.ok_or(Error::MissingSection(Section::NodeSpans.kind()))?;
+    let spreads = numbers(header, Section::NodeSpreads, Some(len))?;
+    let gains = numbers(header, Section::NodeGains, Some(len))?;
+    let bounds = match header.section(Section::NodeBounds) {
+        Some(_) => Some(numbers(header, Section::NodeBounds, Some(len))?),
+        None => None,
+    };
+    let tree = Tree::new(nodes, spans, spreads, gains, bounds, info, header.known_descent());
+    tree.map(Some).ok_or(Error::SectionLength(Section::NodeSpans.kind()))
+}
+
+/// Returns the table of random features, if there is one.
+#[cold]
+fn fmbe<'a>(header: &Header<'a>) -> Result<Option<Fmbe<'a>>, Error> {
+    let parse = |bytes| bytemuck::try_cast_slice(bytes).ok().and_then(|words| Fmbe::parse(words, header.rows.dim));
+    let wrong = Error::SectionLength(Section::Fmbe.kind());
+    header.section(Section::Fmbe).map(|bytes| parse(bytes).ok_or(wrong)).transpose()
+}
+
+// Model files in flash.
+
+/// Bytes on a 16-byte boundary, made by [`include_model!`](crate::include_model).
+///
+/// ```
+/// use zhat::model::Aligned;
+///
+/// static BYTES: Aligned<[u8; 4]> = Aligned([1, 2, 3, 4]);
+/// assert!(BYTES.0.as_ptr().addr().is_multiple_of(16));
+/// ```
+#[repr(C, align(16))]
+#[derive(Debug)]
+pub struct Aligned<B: ?Sized>(pub B);
+
+/// Includes a model file in the binary as a `&'static [u8]` that is aligned for [`Model::from_bytes`].
+///
+/// The path is relative to the source file, as for `include_bytes!`.
+///
+/// ```standalone_crate
+/// static MODEL: &[u8] = zhat::include_model!("../../models/next_word.zhat");
+///
+/// assert!(zhat::Model::from_bytes(MODEL).is_ok());
+/// ```
+///
+/// [`Model::from_bytes`]: crate::Model::from_bytes
+#[macro_export]
+macro_rules! include_model {
+    ($path:expr) => {{
+        static BYTES: &$crate::model::Aligned<[u8]> = &$crate::model::Aligned(*include_bytes!($path));
+        &BYTES.0
+    }};
 }

@@ -1,4 +1,4 @@
-//! Putting sections together to a file.
+//! Writes sections into a file.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::kernels;
 use crate::rows::{Bits, RowFormat};
 
-/// The numbers of the header.
+/// The numbers in the header of a model file.
 ///
 /// ```
 /// use zhat::Log2;
@@ -32,16 +32,17 @@ pub struct Sizes {
     pub classes: usize,
     /// d, the dimension.
     pub dim: usize,
-    /// The power of two in which the rows' scales are counted.
+    /// The power of two that is the unit of the rows' scales.
     pub scale_exponent: i32,
-    /// How many bits of a [`Log2`](crate::Log2) the rows' biases are without; at most [`RowTable::MAX_BIAS_SHIFT`](crate::RowTable::MAX_BIAS_SHIFT).
+    /// The number of low bits of a [`Log2`](crate::Log2) that the rows' stored biases omit; at most
+    /// [`RowTable::MAX_BIAS_SHIFT`](crate::RowTable::MAX_BIAS_SHIFT).
     pub bias_shift: u32,
     /// The largest norm of a row or node.
     pub max_norm: f32,
     /// The largest sum of the squares of a row's or node's whole weights; for 4-bit rows not below 2^14 for each column,
     /// up to 16 of them.
     pub largest_row: u32,
-    /// How wide the weights are.
+    /// The width of the weights.
     pub bits: Bits,
 }
 
@@ -78,7 +79,7 @@ impl FileWriter {
         Self { sizes, sections: Vec::new() }
     }
 
-    /// Takes over a finished file, to add a section to it or to replace one.
+    /// Reopens a finished file, to add a section or to replace one.
     ///
     /// ```
     /// let file = zhat::doc_example();
@@ -98,7 +99,7 @@ impl FileWriter {
         Ok(Self { sizes, sections: sections.collect() })
     }
 
-    /// Adds a section that a reader has to know; one of the same kind is replaced.
+    /// Adds a section that a reader has to know. Replaces one of the same kind.
     ///
     /// ```
     /// # use zhat::model::{Bits, Sizes};
@@ -113,30 +114,12 @@ impl FileWriter {
         self.put(section, true, bytemuck::cast_slice(content));
     }
 
-    /// Adds a section that a reader may skip; one of the same kind is replaced.
-    ///
-    /// ```
-    /// use zhat::model::{FileWriter, Names, Section};
-    ///
-    /// let mut file = FileWriter::reopen(&zhat::doc_example())?;
-    /// file.optional(Section::Names, &Names::encode(&["red", "green", "blue", "grey"]));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Adds a section that a reader may skip. Replaces one of the same kind.
     pub fn optional<T: bytemuck::NoUninit>(&mut self, section: Section, content: &[T]) {
         self.put(section, false, bytemuck::cast_slice(content));
     }
 
-    /// Leaves out a section that the file may be without.
-    ///
-    /// ```
-    /// use zhat::model::{FileWriter, Names, Section};
-    ///
-    /// let mut file = FileWriter::reopen(&zhat::doc_example())?;
-    /// file.optional(Section::Names, &Names::encode(&["red", "green", "blue", "grey"]));
-    /// file.leave_out(Section::Names);
-    /// assert_eq!(file.finish()?, zhat::doc_example().to_vec());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Removes an optional section.
     pub fn leave_out(&mut self, section: Section) {
         self.sections.retain(|&(kind, _, _)| kind != section.kind());
     }
@@ -146,13 +129,7 @@ impl FileWriter {
         self.sections.push((section.kind(), required, content.to_vec()));
     }
 
-    /// The bytes of the file.
-    ///
-    /// ```
-    /// let bytes = zhat::model::FileWriter::reopen(&zhat::doc_example())?.finish()?;
-    /// assert!(bytes.starts_with(b"\x89ZHAT"));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the bytes of the file.
     ///
     /// # Errors
     /// [`Error::Header`] if a size is out of the format's range, [`Error::SectionTable`] if there are too many sections.
@@ -162,13 +139,7 @@ impl FileWriter {
         Ok(file)
     }
 
-    /// The file as a model, without another copy of it.
-    ///
-    /// ```
-    /// let file = zhat::model::FileWriter::reopen(&zhat::doc_example())?.into_model()?;
-    /// assert_eq!(file.model().classes(), 4);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Writes the file and opens it as a model, without another copy.
     ///
     /// # Errors
     /// As [`FileWriter::finish`] and [`Model::from_bytes`](super::Model::from_bytes).
@@ -176,12 +147,12 @@ impl FileWriter {
         ModelBuf::new(self.len(), |file| self.write(file))
     }
 
-    /// Where the first section starts.
+    /// Returns the offset of the first section.
     fn start(&self) -> usize {
         (HEADER_LEN + self.sections.len() * ENTRY_LEN).next_multiple_of(SECTION_ALIGN)
     }
 
-    /// The sections with the places where they start.
+    /// Iterates over the sections with their offsets.
     fn placed(&self) -> impl Iterator<Item = (usize, &(u16, bool, Vec<u8>))> {
         let mut next = self.start();
         self.sections.iter().map(move |section| {
@@ -195,7 +166,7 @@ impl FileWriter {
         self.placed().last().map_or(self.start(), |(offset, (_, _, content))| offset + content.len())
     }
 
-    /// Fills the bytes of a file, which are zero and as many as [`FileWriter::len`] says.
+    /// Writes the file into zeroed bytes of the length [`FileWriter::len`].
     fn write(&self, file: &mut [u8]) -> Result<(), Error> {
         if self.sections.len() > MAX_SECTIONS {
             return Err(Error::SectionTable);
@@ -207,7 +178,7 @@ impl FileWriter {
         header.extend_from_slice(&MAGIC);
         header.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         header.extend_from_slice(&(self.sections.len() as u16).to_le_bytes());
-        // The length, and the checksum that is not known yet.
+        // The length, and a zero for the checksum, which is not known yet.
         for number in [narrow(file.len())?, 0, narrow(classes)?, narrow(dim)?, narrow(stride)?] {
             header.extend_from_slice(&number.to_le_bytes());
         }

@@ -1,11 +1,11 @@
-//! How wide the weights of rows are.
+//! The width of the rows' weights.
 
 use crate::Error;
 use crate::kernels;
 #[cfg(feature = "rows4")]
 use crate::kernels::four_bit;
 
-/// How wide the weights of a model's rows are in the file.
+/// The width of the weights of a model's rows in the file.
 ///
 /// ```
 /// # let bytes = zhat::doc_example();
@@ -22,20 +22,16 @@ pub enum Bits {
     /// int8, with a scale for each row.
     #[default]
     Eight,
-    /// Four bits, with a scale for each row and one of four bits for each 16 of its columns: a weight is the product of two
-    /// numbers from −8 to 7. Only with the feature `rows4`: without it a firmware has none of their code.
+    /// Four bits, with a scale for each row and a 4-bit scale for each 16 of its columns: a weight is the product of
+    /// two numbers from −8 to 7. Only with the feature `rows4`: without it a firmware has none of their code.
     #[cfg(feature = "rows4")]
     Four,
 }
 
-// Without `rows4` no width asks for all of them.
+// Without `rows4` there is one width, and no function needs all of its parameters.
 #[cfg_attr(not(feature = "rows4"), allow(unused_variables))]
 impl Bits {
-    /// The number of bits.
-    ///
-    /// ```
-    /// assert_eq!(zhat::model::Bits::Four.count(), 4);
-    /// ```
+    /// Returns the number of bits of a weight, 8 or 4.
     pub const fn count(self) -> u32 {
         match self {
             Self::Eight => 8,
@@ -44,7 +40,7 @@ impl Bits {
         }
     }
 
-    /// What stands for it in the header of a file.
+    /// Returns the number that stands for this width in the header of a file.
     #[cfg(feature = "alloc")]
     pub(crate) const fn code(self) -> u32 {
         match self {
@@ -54,7 +50,7 @@ impl Bits {
         }
     }
 
-    /// What a number in the header of a file stands for.
+    /// Reads the width from its number in the header of a file.
     pub(crate) const fn from_code(code: u32) -> Result<Self, Error> {
         match code {
             0 => Ok(Self::Eight),
@@ -66,7 +62,7 @@ impl Bits {
         }
     }
 
-    /// Bytes of a row of `dim` columns with its scales and what fills it up to whole words.
+    /// Returns the bytes that a row of `dim` columns takes in the file, with its scales and the padding to whole words.
     ///
     /// ```
     /// use zhat::model::Bits;
@@ -78,13 +74,13 @@ impl Bits {
         2 * self.row_len(dim.next_multiple_of(kernels::ROW_ALIGN)) + of_scale
     }
 
-    /// Whether a row has its scale itself, and the file no list of them.
+    /// Returns true if each row holds its own scale, so that the file has no separate list of scales.
     #[inline]
     pub(crate) const fn has_own_scales(self) -> bool {
         !matches!(self, Self::Eight)
     }
 
-    /// The sum of the squares of a row's weights that a query is made for at least.
+    /// Returns the smallest sum of squares of a row's weights that the header may state, so that no query overflows.
     pub(crate) const fn least_largest_row(self, stride: usize) -> u32 {
         match self {
             Self::Eight => 0,
@@ -93,7 +89,7 @@ impl Bits {
         }
     }
 
-    /// 16-bit numbers of a row of `stride` columns.
+    /// Returns the length of a row of `stride` columns in 16-bit numbers.
     #[inline]
     pub(crate) const fn row_len(self, stride: usize) -> usize {
         match self {
@@ -103,7 +99,7 @@ impl Bits {
         }
     }
 
-    /// The weight of a column; zero where a row has none.
+    /// Returns the weight of a column; zero where the row has no such column.
     #[inline]
     pub(crate) fn weight(self, row: &[i16], column: usize, stride: usize) -> i8 {
         match self {
@@ -113,7 +109,7 @@ impl Bits {
         }
     }
 
-    /// The sum of the squares of a row's weights; `None` if one of them is none.
+    /// Returns the sum of the squares of a row's weights; `None` if the row holds something that is no valid weight.
     #[inline]
     pub(crate) fn squares(self, row: &[i16], dim: usize) -> Option<u32> {
         match self {
@@ -123,7 +119,7 @@ impl Bits {
         }
     }
 
-    /// The dot product of one row with the query.
+    /// Computes the dot product of one row with the query.
     #[inline(never)]
     pub(crate) fn dot(self, row: &[i16], query: &[i16]) -> i32 {
         match self {
@@ -137,7 +133,8 @@ impl Bits {
         }
     }
 
-    /// The dot products of rows of a table with the query, unless the kernel for int8 rows makes all scores itself: of those that are picked by their numbers, or of the first ones.
+    /// Computes the dot products with the query of the rows of a table: of the picked ones, or else of the first ones.
+    /// Not built where the int8 kernel computes all scores itself.
     #[cfg(not(all(zhat_dsp, not(feature = "rows4"))))]
     #[inline]
     pub(super) fn dots(self, table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {

@@ -1,16 +1,14 @@
 //! The query, quantised once to int16.
 //!
-//! Its step is a power of two, and log₂e is folded in: a dot product times the row's scale is then a score in the
-//! base-2 logarithm after one shift. Values are as wide as they can be without a dot product that overflows: by Cauchy and
-//! Schwarz none is above 256·‖row‖·‖query‖, in whole numbers, and the file says how long its longest row is.
+//! Columns are q·log₂e in steps of a power of two, so that a dot product times the row's scale is a score in the base-2
+//! logarithm after one shift. The steps are as small as they can be without a dot product that overflows: by Cauchy and
+//! Schwarz none is above 256·‖row‖·‖query‖, in whole numbers, and the file states the norm of its longest row.
 
-mod column;
-mod in_words;
+use core::ptr;
 
-pub(crate) use self::column::{Affine, Column};
-pub use self::in_words::query_words;
 use crate::Error;
-use crate::kernels;
+use crate::hint::keep_small;
+use crate::kernels::{self, ROW_ALIGN};
 use crate::math::{Log2, float};
 use crate::rows::Bits;
 
@@ -33,12 +31,12 @@ use crate::rows::Bits;
 pub struct Query<S: ?Sized = [i16]> {
     /// Bits that take a product of dot and scale to a [`Log2`]: 1 to 31.
     shift: u16,
-    /// A mask of what an even column's weight meets of the odd value as well: all of it where rows are int8, nothing
-    /// where they are 4-bit.
+    /// A mask for the odd value that an even column's weight is multiplied with as well: all ones where rows are int8,
+    /// zero where they are 4-bit.
     odd_in_even: i16,
     /// ‖q‖ in nats per unit of row.
     norm: f32,
-    /// Which model it is for, by the checksum of its file.
+    /// The checksum of the file of the model that the query is for.
     model: u32,
     /// Columns are q·log₂e·2^exponent; values are 2⁻⁸ of that, see [`kernels`].
     exponent: i16,
@@ -61,7 +59,7 @@ pub struct Query<S: ?Sized = [i16]> {
 /// ```
 pub type QueryBuffer<const D: usize> = Query<[i16; D]>;
 
-/// What a query has to know of the rows that it is multiplied with.
+/// Describes the rows that a query is multiplied with, as far as quantising needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowFormat {
     /// d, the number of columns.
@@ -70,21 +68,21 @@ pub(crate) struct RowFormat {
     pub stride: usize,
     /// The power of two in which the rows' scales are counted.
     pub scale_exponent: i32,
-    /// No row's norm is above this.
+    /// An upper limit of every row's norm.
     pub max_norm: f32,
-    /// How wide the weights are.
+    /// The width of the weights.
     pub bits: Bits,
-    /// No row's whole weights have squares that add up to more than this.
+    /// An upper limit of every row's sum of squared whole weights.
     pub largest_row: u32,
-    /// Which model's rows they are: the checksum of its file.
+    /// The checksum of the file of the model that has the rows.
     pub model: u32,
 }
 
-/// Scores from the rows stay below this; the rest of the range belongs to the biases.
+/// The largest score from rows, in nats; the rest of the range of [`Log2`] is for the biases.
 pub(crate) const SCORE_LIMIT: f32 = 6000.0 * core::f32::consts::LN_2;
 
 impl<const D: usize> QueryBuffer<D> {
-    /// A buffer without a query, to be [`set`](Self::set).
+    /// Creates a buffer without a query. [`set`](Self::set) puts one in.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -117,13 +115,13 @@ impl<const D: usize> core::ops::DerefMut for QueryBuffer<D> {
 }
 
 impl Query {
-    /// The values in the order of the kernels, padding included.
+    /// Returns the values in the order of the kernels, padding included.
     #[inline]
     pub(crate) fn values(&self) -> &[i16] {
         self.values.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
-    /// The bits of a score: dot · scale + bias. The bounds on query and bias keep it in range.
+    /// Computes the bits of a score: dot · scale + bias. The bounds on query and bias keep it in range.
     #[inline]
     pub(crate) fn to_score(&self, dot: i32, scale: u16, bias: i32) -> i32 {
         let product = i64::from(dot) * i64::from(scale);
@@ -134,8 +132,8 @@ impl Query {
         (shifted as i32).wrapping_add(bias)
     }
 
-    /// By how many bits a scale can be moved up so that the upper word of its product with a dot product is dot · scale as
-    /// [`Query::to_score`] has it; `None` where a scale would not fit a word.
+    /// Returns the number of bits by which scales must be shifted left so that the upper word of a scale's product with
+    /// a dot product is dot · scale as in [`Query::to_score`]; `None` if a shifted scale would not fit a word.
     #[cfg(zhat_dsp)]
     #[inline]
     pub(crate) fn scale_shift(&self) -> Option<u32> {
@@ -143,7 +141,16 @@ impl Query {
         (up < u16::BITS).then_some(up)
     }
 
-    /// Whether it is a query for rows of this format.
+    /// Returns a hash of the query and its model, that tells one query from another.
+    #[inline(never)]
+    pub(crate) fn fingerprint(&self) -> u32 {
+        self.values.iter().take(self.len.into()).fold(self.model ^ self.norm.to_bits(), |hash, &value| {
+            keep_small();
+            hash.wrapping_mul(31).wrapping_add(value as u32)
+        })
+    }
+
+    /// Checks that the query was quantised for rows of this format.
     #[inline]
     pub(crate) fn check_rows(&self, rows: &RowFormat) -> Result<(), Error> {
         if self.model == rows.model && usize::from(self.len) == rows.stride {
@@ -152,22 +159,22 @@ impl Query {
         Err(if self.len == 0 { Error::NoQuery } else { Error::OtherModel })
     }
 
-    /// The dot product of the whole weights of a row, as the model has it, with the query.
+    /// Computes the dot product of the query with a row's whole weights, stored as in the model.
     pub(crate) fn times_row(&self, row: &[i16], bits: Bits) -> f32 {
         bits.dot(row, self.values()) as f32 * self.unit()
     }
 
-    /// What one unit of a column is worth.
+    /// Returns the value in nats of one unit of a column.
     fn unit(&self) -> f32 {
         power_of_two(-self.exponent()) * core::f32::consts::LN_2
     }
 
-    /// The power of two by which the columns were raised.
+    /// Returns the power of two by which the columns were raised.
     pub(crate) fn exponent(&self) -> i32 {
         self.exponent.into()
     }
 
-    /// The columns as they were rounded: q·log₂e·2^exponent, below 2^24.
+    /// Returns the columns as they were rounded: q·log₂e·2^exponent, below 2^24.
     pub(crate) fn columns(&self) -> impl Iterator<Item = i32> {
         (0..self.values().len()).map(|column| self.column(column))
     }
@@ -179,20 +186,12 @@ impl Query {
         (slot(column) << VALUE_BITS) + odd
     }
 
-    /// ‖q‖ of the quantised query.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// # let query = zhat::QueryBuffer::<4>::new(&model, &[0.5, -1.0, 2.0])?;
-    /// assert!((query.norm() - 5.25_f32.sqrt()).abs() < 1e-3);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns ‖q‖ of the quantised query.
     pub fn norm(&self) -> f32 {
         self.norm
     }
 
-    /// The quantised value of a column; zero where there is no such column.
+    /// Returns the quantised value of a column; zero if there is no such column.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -206,10 +205,10 @@ impl Query {
         self.column(column) as f32 * self.unit()
     }
 
-    /// Quantises columns for rows of this format; after an error there is no query.
+    /// Quantises columns for rows of this format. After an error the buffer holds no query.
     ///
-    /// First to 15 bits and a sign by the largest value, then to what the norms leave. The second step is one of whole
-    /// numbers: floats are slow where they are made in software.
+    /// Works in two steps: first to 15 bits and a sign, by the largest value, then to the bits that the norms leave.
+    /// The second step uses whole numbers, since floats are slow where they are computed in software.
     pub(crate) fn quantise<T: Column>(&mut self, rows: &RowFormat, query: &[T], unit: T::Unit) -> Result<(), Error> {
         let stride = rows.stride;
         self.len = 0;
@@ -235,7 +234,7 @@ impl Query {
         let mut columns = query.iter();
         let mut squares = 0i64;
         let mut next = || {
-            // Padding is zero: there may be something left of another model's query.
+            // The padding is zero: the buffer may still hold another model's query.
             let value = columns.next().map_or(0, |column| column.rounded(factor));
             squares += i64::from(value) * i64::from(value);
             value as i16
@@ -272,18 +271,19 @@ impl Query {
     }
 }
 
-/// Bits of a column after those of a value.
+/// The number of bits of a column below those of a value.
 const VALUE_BITS: u32 = 8;
 
-/// No value is larger at first. An even one may grow by 1/256 of the odd one, and still has sixteen bits.
+/// The largest value of the first step. An even one may grow by 1/256 of the odd one, and still has sixteen bits.
 const LARGEST: f32 = 32_600.0;
 
-/// Exponents are clear of the ends of f32's range.
+/// The largest exponent, far from the ends of f32's range.
 const LIMIT: i32 = 100;
 
-/// By how many bits values are too long, given the product of the squares of their norm and of the longest row's.
+/// Returns how many bits the values are too long, given the product of the squared norms of the values and of the
+/// longest row.
 ///
-/// With x the values and r the row, ‖x/2^bits + what is rounded‖·‖r‖ has to be below 2^23. Rounding by up to ½ in each
+/// With x the values and r the row, ‖x/2^bits + rounding error‖·‖r‖ has to be below 2^23. Rounding by up to ½ in each
 /// column adds at most ½·√stride·‖r‖ ≤ 64·stride, as no weight is above 127; the one more is for the floats.
 fn bits_too_many(squares: f32, stride: usize) -> u32 {
     let limit = ((1 << 23) - 64 * (stride as i32 + 1)) as f32;
@@ -292,14 +292,168 @@ fn bits_too_many(squares: f32, stride: usize) -> u32 {
     if excess < 0 { 0 } else { excess as u32 / 2 + 1 }
 }
 
-/// 2^`exponent` for what f32 holds as normal numbers.
+/// Returns 2^`exponent`, clamped to exponents that f32 holds as normal numbers.
 fn power_of_two(exponent: i32) -> f32 {
     f32::from_bits(((exponent + 127).clamp(0, 254) as u32) << 23)
 }
 
-/// ⌊log₂ x⌋ of a positive number; 128 for infinity.
+/// Returns ⌊log₂ x⌋ of a positive number; 128 for infinity.
 fn floor_log2(x: f32) -> i32 {
     (x.to_bits() >> 23) as i32 - 127
+}
+
+// Columns: the number types of a query, which are those that networks output.
+
+/// A column of a query before it is quantised.
+pub(crate) trait Column: Copy {
+    /// The scale, and the zero point if there is one, that give a number its value.
+    type Unit: Copy;
+    /// The factor that a number is multiplied with to quantise it.
+    type Factor: Copy;
+
+    /// Returns the largest magnitude; not finite if any column is not.
+    fn largest(query: &[Self], unit: Self::Unit) -> f32;
+
+    /// Combines the unit of the columns with `factor`, by which they are raised.
+    fn factor(unit: Self::Unit, factor: f32) -> Self::Factor;
+
+    /// Multiplies and rounds to the nearest whole number, within 1/256: at most [`LARGEST`].
+    fn rounded(self, factor: Self::Factor) -> i32;
+}
+
+impl Column for f32 {
+    type Unit = ();
+    type Factor = Self;
+
+    fn largest(query: &[Self], (): ()) -> f32 {
+        // The bits of a float without its sign are in the order of its magnitude, infinity and NaN above all others.
+        let larger = |largest: u32, value: &Self| {
+            keep_small();
+            largest.max(value.abs().to_bits())
+        };
+        Self::from_bits(query.iter().fold(0, larger))
+    }
+
+    fn factor((): (), factor: f32) -> Self {
+        factor * 256.0
+    }
+
+    #[inline]
+    fn rounded(self, factor: Self) -> i32 {
+        // Truncation after eight more bits: every platform has it in one instruction.
+        ((self * factor) as i32 + 128) >> 8
+    }
+}
+
+/// The int8 or uint8 numbers of a network: the value of q is (q − zero point)·scale.
+#[derive(Clone, Copy)]
+pub(crate) struct Affine<T> {
+    pub scale: f32,
+    pub zero_point: T,
+}
+
+/// Implements [`Column`] for int8 or uint8. Only the range of the numbers differs, not that of their distance to the
+/// zero point.
+macro_rules! affine_column {
+    ($byte:ty) => {
+        impl Column for $byte {
+            type Unit = Affine<$byte>;
+            /// A factor and a term to add to the product: one half, minus the zero point times the factor.
+            type Factor = (i32, i32);
+
+            fn largest(query: &[Self], Affine { scale, zero_point }: Affine<$byte>) -> f32 {
+                let zero = i32::from(zero_point);
+                let (mut least, mut most) = (zero, zero);
+                for &value in query {
+                    keep_small();
+                    (least, most) = (least.min(value.into()), most.max(value.into()));
+                }
+                let largest = (most - zero).max(zero - least);
+                (largest as f32 * scale).abs()
+            }
+
+            fn factor(Affine { scale, zero_point }: Affine<$byte>, factor: f32) -> (i32, i32) {
+                // The largest product is below 2^30. For a query of zeros the factor may be anything, and the products
+                // may wrap: they still give zero.
+                let factor = (scale * factor * 32_768.0) as i32;
+                (factor, (1i32 << 14).wrapping_sub(i32::from(zero_point).wrapping_mul(factor)))
+            }
+
+            #[inline]
+            fn rounded(self, (factor, offset): (i32, i32)) -> i32 {
+                i32::from(self).wrapping_mul(factor).wrapping_add(offset) >> 15
+            }
+        }
+    };
+}
+
+affine_column!(i8);
+affine_column!(u8);
+
+impl Column for i16 {
+    /// The scale.
+    type Unit = f32;
+    type Factor = f32;
+
+    fn largest(query: &[Self], scale: f32) -> f32 {
+        let larger = |largest: i32, &value: &Self| {
+            keep_small();
+            largest.max(i32::from(value).abs())
+        };
+        let largest = query.iter().fold(0, larger);
+        (largest as f32 * scale).abs()
+    }
+
+    fn factor(scale: f32, factor: f32) -> f32 {
+        // A large scale must not turn a query of zeros into NaN.
+        f32::factor((), scale * factor).clamp(-256.0 * LARGEST, 256.0 * LARGEST)
+    }
+
+    #[inline]
+    fn rounded(self, factor: f32) -> i32 {
+        f32::from(self).rounded(factor)
+    }
+}
+
+// Queries in the caller's memory, for models whose dimension is known only at run time.
+
+/// Returns the number of words that a query for a model of dimension `dim` takes.
+/// [`Model::query_words`](crate::Model::query_words) returns it for an open model.
+///
+/// ```
+/// let memory = [0_u32; zhat::query_words(64)];
+/// assert_eq!(memory.len(), 36);
+/// ```
+pub const fn query_words(dim: usize) -> usize {
+    (size_of::<QueryBuffer<0>>() + dim.next_multiple_of(ROW_ALIGN) * size_of::<i16>()) / size_of::<u32>()
+}
+
+#[allow(unsafe_code)]
+impl Query {
+    /// Makes an empty query of `stride` columns, padding included, in the first `query_words(stride)` words; `None` if
+    /// there are fewer.
+    pub(crate) fn of_stride(words: &mut [u32], stride: usize) -> Option<&mut Self> {
+        let words = words.get_mut(..query_words(stride))?;
+        words.fill(0);
+        let start = words.as_mut_ptr();
+        // SAFETY: a `Query` is laid out as in C and aligned to a word, so that one without columns is the start of any
+        // other, and its columns follow it without a gap: `query_words` is the sum of both. The words are borrowed as long
+        // as the query is, and all of its fields are integers and floats, for which any bits are a value.
+        unsafe {
+            start.cast::<QueryBuffer<0>>().write(QueryBuffer::empty());
+            Some(&mut *(ptr::slice_from_raw_parts_mut(start.cast::<i16>(), stride) as *mut Self))
+        }
+    }
+
+    /// Returns the query that [`Query::of_stride`] made in these words and that was set later. For C, which holds only
+    /// the words. If they hold something else by now, [`Query::check_rows`] refuses it as no query or as another
+    /// model's.
+    #[cfg(feature = "capi")]
+    pub(crate) fn left_in(words: &[u32], stride: usize) -> Option<&Self> {
+        let words = words.get(..query_words(stride))?;
+        // SAFETY: as above; nothing is written.
+        unsafe { Some(&*(ptr::slice_from_raw_parts(words.as_ptr().cast::<i16>(), stride) as *const Self)) }
+    }
 }
 
 #[cfg(all(test, feature = "std"))]

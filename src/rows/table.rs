@@ -1,4 +1,4 @@
-//! A table of quantised rows: what a layer's weights and a tree's node means both are.
+//! A table of quantised rows: a layer's weights are one, and so are a tree's node vectors.
 
 use crate::hint::keep_small;
 use crate::kernels;
@@ -9,13 +9,13 @@ use crate::kernels::{Frame, Scaling};
 use crate::math::Log2;
 use crate::rows::{Bits, Query};
 
-/// Rows that are scored at a time: more pay on a host, where they cost nothing. A multiple of what [`LogSum::add_all`]
-/// takes at a time, so that sums are the same everywhere.
+/// The number of rows that are scored at a time. A host has the memory for more. A multiple of [`LogSum::add_all`]'s
+/// chunk, so that sums are the same everywhere.
 ///
 /// [`LogSum::add_all`]: crate::math::LogSum::add_all
 const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 
-/// Rows with a scale and a bias each. Row i's score is `dot(row i, query) · scale i + bias i`.
+/// Rows with a scale and a bias each. The score of row i is `dot(row i, query) · scale i + bias i`.
 ///
 /// ```
 /// # let bytes = zhat::doc_example();
@@ -30,11 +30,12 @@ const BLOCK: usize = if cfg!(feature = "std") { 128 } else { 64 };
 pub struct RowTable<'a> {
     /// The weights as the kernels take them, see [`kernels`].
     stored: &'a [i16],
-    /// One for each row; where rows have theirs themselves, each a row after the one before.
+    /// The scale of each row. Where rows hold their own scales, consecutive ones are a row's length apart.
     scales: &'a [u16],
-    /// In units of so many of the last bit of a [`Log2`]: a power of two, multiplied rather than shifted by, since that and
-    /// a sum are one instruction.
+    /// The biases in units of `bias_unit`.
     biases: &'a [i16],
+    /// The size of one bias step in bits of a [`Log2`]; a power of two. Multiplied by rather than shifted by, since a
+    /// multiplication and an addition are one instruction.
     bias_unit: i32,
     stride: usize,
     /// Numbers of a row in `stored`.
@@ -43,17 +44,15 @@ pub struct RowTable<'a> {
 }
 
 impl<'a> RowTable<'a> {
-    /// The most that biases are shifted by: they then take up a quarter of the range of [`Log2`], and no sum leaves it.
-    ///
-    /// ```
-    /// assert_eq!(i32::from(i16::MIN) << zhat::RowTable::MAX_BIAS_SHIFT, -(1 << 29));
-    /// ```
+    /// The largest shift of biases. They then take up a quarter of the range of [`Log2`], and no sum leaves it.
     pub const MAX_BIAS_SHIFT: u32 = 14;
 
-    /// Joins the parts; `None` unless all have the same number of rows, the stride is a multiple of four, and biases are shifted by
-    /// no more than [`RowTable::MAX_BIAS_SHIFT`] bits. The weights are `stored` as in a file: int8 ones two and two, as
-    /// [`kernels::pair`] makes them. 4-bit rows have their scales there, and `scales` is empty. Biases are the bits of a [`Log2`]
-    /// without the last `bias_shift` ones.
+    /// Joins the parts. `None` unless all have the same number of rows, the stride is a multiple of four, and the shift
+    /// of the biases is at most [`RowTable::MAX_BIAS_SHIFT`].
+    ///
+    /// `stored` has the weights as in a file: int8 weights in pairs made by [`kernels::pair`], 4-bit rows with their
+    /// scales, in which case `scales` is empty. `biases` are the bits of [`Log2`]s without the lowest `bias_shift`
+    /// bits.
     ///
     /// ```
     /// use zhat::{RowTable, model::Bits};
@@ -84,62 +83,35 @@ impl<'a> RowTable<'a> {
         fits.then(|| Self { stored, scales, biases, bias_unit: 1 << bias_shift, stride, row_len, bits })
     }
 
-    /// The number of rows.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.rows().len(), model.classes());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the number of rows.
     #[inline]
     pub fn len(&self) -> usize {
         self.biases.len()
     }
 
-    /// Whether there are no rows.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert!(!model.rows().is_empty());
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns true if the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.biases.is_empty()
     }
 
-    /// Columns of a row with its padding: bytes from one row to the next where the weights are int8.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!((model.dim(), model.rows().stride()), (3, 4));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the number of columns of a row with its padding. For int8 rows this is the number of bytes from one row
+    /// to the next.
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// Bytes of the weights of a row, with its padding and, in 4-bit rows, its scales.
+    /// Returns the bytes of a row's weights, with the padding and, in 4-bit rows, the scales.
     pub(crate) fn row_bytes(&self) -> usize {
         self.row_len * size_of::<i16>()
     }
 
-    /// How wide the weights are.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// assert_eq!(model.rows().bits().count(), 8);
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the width of the weights.
     #[inline]
     pub fn bits(&self) -> Bits {
         self.bits
     }
 
-    /// Row `i`'s weights with their padding; none where there is no such row.
+    /// Returns the weights of row `i` with its padding; empty if there is no such row.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -155,45 +127,37 @@ impl<'a> RowTable<'a> {
         (0..columns).map(move |column| bits.weight(row, column, stride))
     }
 
-    /// The weight of one column; zero where there is no such row or column.
+    /// Returns the weight of one column; zero if there is no such row or column.
     #[cfg(feature = "std")]
     pub(crate) fn weight(&self, i: usize, column: usize) -> i8 {
         self.bits.weight(self.stored(i), column, self.stride)
     }
 
-    /// All rows as they are stored.
+    /// Returns all rows as they are stored.
     pub(crate) fn all_stored(&self) -> impl Iterator<Item = &'a [i16]> {
         self.stored.chunks_exact(self.row_len.max(1))
     }
 
-    /// The row as it is stored.
+    /// Returns row `i` as it is stored; empty if there is no such row.
     #[inline]
     pub(crate) fn stored(&self, i: usize) -> &'a [i16] {
         let start = i.wrapping_mul(self.row_len);
         self.stored.get(start..start.wrapping_add(self.row_len)).unwrap_or(&[])
     }
 
-    /// Row `i`'s scale in units of the model's power of two; zero where there is no such row.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// let step = f32::from(model.rows().scale(0)) * (model.scale_exponent() as f32).exp2();
-    /// assert_eq!(step, model.row_scale(0));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the scale of row `i` in units of the model's power of two; zero if there is no such row.
     #[inline]
     pub fn scale(&self, i: usize) -> u16 {
         self.scales.get(i.wrapping_mul(self.scale_step())).copied().unwrap_or(0)
     }
 
-    /// How far the scale of a row is behind that of the one before.
+    /// Returns the distance from the scale of a row to that of the next.
     #[inline]
     fn scale_step(&self) -> usize {
         if self.bits.has_own_scales() { self.row_len } else { 1 }
     }
 
-    /// Row `i`'s bias; no mass where there is no such row.
+    /// Returns the bias of row `i`; [`Log2::MIN`], which is no mass, if there is no such row.
     ///
     /// ```
     /// # let bytes = zhat::doc_example();
@@ -207,20 +171,13 @@ impl<'a> RowTable<'a> {
         Log2::from_bits(self.biases.get(i).map_or(i32::MIN, |&bias| i32::from(bias) * self.bias_unit))
     }
 
-    /// How many bits of a [`Log2`] biases are without.
-    ///
-    /// ```
-    /// # let bytes = zhat::doc_example();
-    /// # let model = zhat::Model::from_bytes(&bytes)?;
-    /// let step = zhat::Log2::from_bits(1 << model.rows().bias_shift()); // from one bias to the next larger one
-    /// # assert!(step > zhat::Log2::from_bits(0));
-    /// # Ok::<(), zhat::Error>(())
-    /// ```
+    /// Returns the number of low bits of a [`Log2`] that stored biases omit.
     pub fn bias_shift(&self) -> u32 {
         self.bias_unit.trailing_zeros()
     }
 
-    /// Whether row `i` stands for a class that is never the answer: its weights are zero, and no bias is lower.
+    /// Returns true if row `i` is a masked class, which is never the answer: its weights are zero, and its bias is the
+    /// lowest.
     ///
     /// ```
     /// use zhat::host::{Matrix, flat_model};
@@ -234,7 +191,7 @@ impl<'a> RowTable<'a> {
         self.biases.get(i) == Some(&i16::MIN)
     }
 
-    /// Row `i`'s score.
+    /// Computes the score of row `i`.
     #[inline]
     pub(crate) fn score(&self, i: usize, query: &Query) -> Log2 {
         self.finish(i, self.bits.dot(self.stored(i), query.values()), query)
@@ -248,10 +205,10 @@ impl<'a> RowTable<'a> {
         });
     }
 
-    /// Calls `each(i, scores)` for blocks of rows that together are `first..first + count`: i is a block's first row,
-    /// and the scores are the bits of [`Log2`]s.
+    /// Calls `each(i, scores)` for blocks of rows that together are `first..first + count`, where i is a block's first
+    /// row and the scores are the bits of [`Log2`]s.
     ///
-    /// In blocks, because every step alone needs all registers of a small processor.
+    /// Works in blocks, because every step alone needs all registers of a small processor.
     #[inline]
     pub(crate) fn for_each_block(
         &self,
@@ -296,7 +253,7 @@ impl<'a> RowTable<'a> {
         Frame::new(self.stored, query.values(), scaling)
     }
 
-    /// [`Scorer::scores_of`], once.
+    /// Scores picked rows once, see [`Scorer::scores_of`].
     pub(crate) fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
         self.scorer(query).scores_of(picked, query, scores);
     }
@@ -307,7 +264,7 @@ impl<'a> RowTable<'a> {
     }
 }
 
-/// The rows of a table, to be scored with one query: what their kernel asks for was looked at once.
+/// Scores rows of one table with one query. The requirements of the kernel were checked once, when it was made.
 pub(crate) struct Scorer<'a> {
     table: &'a RowTable<'a>,
     #[cfg(zhat_dsp)]
@@ -315,7 +272,7 @@ pub(crate) struct Scorer<'a> {
 }
 
 impl Scorer<'_> {
-    /// The scores of the rows from `first` on, as the bits of [`Log2`]s; nothing is done if there are fewer.
+    /// Scores consecutive rows from `first` on, as the bits of [`Log2`]s. Does nothing if the table has fewer rows.
     #[inline]
     pub fn scores(&self, first: usize, query: &Query, scores: &mut [i32]) {
         #[cfg(zhat_dsp)]
@@ -328,7 +285,7 @@ impl Scorer<'_> {
         self.scores_in_steps(first, None, query, scores);
     }
 
-    /// The scores of the rows with these numbers, as the bits of [`Log2`]s.
+    /// Scores the rows whose indices are in `picked`, as the bits of [`Log2`]s.
     #[inline(never)]
     pub fn scores_of(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
         #[cfg(zhat_dsp)]
@@ -340,7 +297,7 @@ impl Scorer<'_> {
         self.scores_in_steps(0, Some(picked), query, scores);
     }
 
-    /// Makes scores of the dot products of these rows.
+    /// Turns dot products of these rows into scores, in place.
     #[inline]
     fn finish_all(&self, picked: &[u32], query: &Query, scores: &mut [i32]) {
         for (place, &row) in scores.iter_mut().zip(picked) {
@@ -361,7 +318,7 @@ impl Scorer<'_> {
         }
     }
 
-    /// The scores of rows, row by row: for what is not aligned.
+    /// Scores rows one by one: used where rows or query are not aligned.
     #[cfg(all(zhat_dsp, not(feature = "rows4")))]
     #[cold]
     #[inline(never)]
@@ -373,7 +330,7 @@ impl Scorer<'_> {
         }
     }
 
-    /// The scores of rows, first all dot products and then the scores.
+    /// Scores rows in two steps: first all dot products, then the scores.
     #[cfg(not(all(zhat_dsp, not(feature = "rows4"))))]
     #[inline(never)]
     fn scores_in_steps(&self, first: usize, picked: Option<&[u32]>, query: &Query, scores: &mut [i32]) {
@@ -388,11 +345,11 @@ impl Scorer<'_> {
         }
         let rows = table.stored.get(first.wrapping_mul(table.row_len)..).unwrap_or(&[]);
         table.bits.dots(rows, None, query.values(), scores);
-        // Looked up only now: the stack has less to keep.
+        // Looked up here and not earlier, so that less has to be kept on the stack.
         let Some(biases) = table.biases.get(first..end) else {
             return;
         };
-        // In place: the dot product, then the score.
+        // Turns each dot product into a score, in place.
         let places = scores.iter_mut().zip(biases);
         let (scales, step) = (table.scales, table.scale_step());
         let mut at = first.wrapping_mul(step);

@@ -14,9 +14,7 @@
 //! row-equivalents from some number on (see `best_first`): λ is never below what such a payment stands for.
 
 use super::FAMILY;
-use super::best_first::{
-    FOLLOWS, FREE_HIGH_SCORES, FREE_HIGH_SCORES_SHARE, LINKED, high_score_price, set_aside_price,
-};
+use super::best_first::{FOLLOWS, FREE_HIGH_SCORES, FREE_HIGH_SCORES_SHARE, LINKED, high_score_price, set_aside_price};
 use super::counts::Count;
 use crate::model::{Bits, Budget, Model};
 use crate::tree::Tree;
@@ -216,7 +214,8 @@ impl<'a> Knapsack<'a> {
             let fixed = self.fixed + value + self.per_cap * top;
             let with_all = (fixed + self.linked * self.per_linked, lambda + self.per_cap);
             let with_each = (fixed, lambda + self.per_cap + self.per_linked);
-            let left = [with_all, with_each].map(|(fixed, each)| limit.checked_sub(fixed).map(|left| left / each.max(1)));
+            let left =
+                [with_all, with_each].map(|(fixed, each)| limit.checked_sub(fixed).map(|left| left / each.max(1)));
             let left = left.into_iter().flatten().max();
             most = most.max(left.map_or(0, |left| left + top));
             left.unwrap_or(0)

@@ -13,11 +13,11 @@
 //! the calibration queries: it costs the same dot product.
 
 use crate::hint::keep_small;
-#[cfg(zhat_dsp)]
-use crate::kernels;
 use crate::math::{Log2, float};
 use crate::rows::{Indices, Query, RowTable, Scorer};
 
+#[cfg(zhat_dsp)]
+mod dsp;
 mod spread;
 
 pub use spread::{Spread, SpreadFunction};
@@ -35,29 +35,29 @@ pub struct Tree<'a> {
     spread_function: SpreadFunction,
 }
 
-/// What is wrong with a tree.
+/// The part of a tree that is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsound {
-    /// The spans, or what all nodes share.
+    /// The spans, or the numbers that all nodes share.
     Spans,
     /// The bounds of a node.
     Bounds,
 }
 
-/// Fraction bits of a stored gain.
+/// The number of fraction bits of a stored gain.
 pub(crate) const GAIN_BITS: u32 = 10;
 
-/// The most nodes that are predicted together: what five bits number.
+/// The most nodes that are predicted together: five bits number them.
 pub(crate) const FAMILY: usize = 32;
 
-/// No tree has more nodes: their numbers leave five bits of a word to a search.
+/// The most nodes of a tree: a search keeps a node's index in a word, with five bits to spare.
 const MAX_NODES: usize = 1 << 27;
 
-/// Words of the section that describes the tree.
+/// The number of words of the section that describes the tree.
 pub(crate) const INFO_WORDS: usize = 8;
-/// Those of them that say something; the others are zero.
+/// The number of words in use; the others are zero.
 pub(crate) const INFO_USED: usize = 6;
-/// The one that says what the nodes' biases are shifted by.
+/// The index of the word with the shift of the nodes' biases.
 pub(crate) const INFO_BIAS_SHIFT: usize = 5;
 
 impl<'a> Tree<'a> {
@@ -74,7 +74,7 @@ impl<'a> Tree<'a> {
         let len = nodes.len();
         let fits = len <= MAX_NODES && spans.len() == len * Span::FIELDS && spreads.len() == len && gains.len() == len;
         let top = info[0] as usize;
-        // The one thing here that looks at every node.
+        // Only this step reads every node.
         let worst = || Descent::worst((0..len).map(|node| Span::read_slowly(&spans, node)), top);
         let descent = known.unwrap_or_else(worst);
         fits.then_some(Self { nodes, spans, spreads, gains, bounds, top, descent, spread_function })
@@ -90,18 +90,18 @@ impl<'a> Tree<'a> {
         self.nodes.is_empty()
     }
 
-    /// Returns how many nodes have no node above them: they come first, `0..top()`.
+    /// Returns the number of nodes that have no node above them. They come first: `0..top()`.
     pub fn top(&self) -> usize {
         self.top
     }
 
-    /// Returns a bound on the cost of any way from a top node down to the rows of a leaf.
+    /// Returns a bound on the cost of any path from a top node down to the rows of a leaf.
     pub(crate) fn descent(&self) -> Descent {
         self.descent
     }
 
-    /// Returns the least cap that is enough for a class, whatever the query: the top nodes, and a way down from one of
-    /// them.
+    /// Returns the smallest cap that is enough to score a class, whatever the query: the top nodes, and a path down
+    /// from one of them.
     pub fn least_cap(&self) -> usize {
         self.top.saturating_add(self.descent.cost as usize)
     }
@@ -111,7 +111,7 @@ impl<'a> Tree<'a> {
         &self.nodes
     }
 
-    /// Returns a node's rows and children; none of either where there is no such node.
+    /// Returns a node's rows and children; both are empty if there is no such node.
     #[inline]
     pub fn span(&self, node: usize) -> Span {
         Span::read(&self.spans, node)
@@ -122,7 +122,7 @@ impl<'a> Tree<'a> {
         self.bounds.is_some()
     }
 
-    /// Returns the certain bounds on a node; useless ones where the file has none.
+    /// Returns the certain bounds on a node; trivial ones if the file has none.
     pub fn bounds(&self, node: usize) -> Bounds {
         self.bounds.and_then(|bounds| bounds.get(node)).copied().map(Bounds::from_words).unwrap_or_default()
     }
@@ -132,9 +132,9 @@ impl<'a> Tree<'a> {
         self.spread_function.of(query)
     }
 
-    /// Computes the priorities of a family of nodes from `first` on: their log-masses, and what their uncertainty makes opening
-    /// them worth, [`numbered`]. Returns the largest. The scorer is that of
-    /// [`Tree::nodes`].
+    /// Computes the priorities of a family of nodes from `first` on, and returns the largest. A priority is the node's
+    /// log-mass plus the gain from opening it, with the child's number in its lowest bits, see [`numbered`]. The scorer
+    /// is that of [`Tree::nodes`].
     #[inline]
     pub(crate) fn priorities(
         &self,
@@ -147,7 +147,7 @@ impl<'a> Tree<'a> {
         nodes.scores(first, query, words);
         let spreads = self.spreads.get(first..).unwrap_or(&[]);
         #[cfg(zhat_dsp)]
-        return kernels::priorities(words, spreads, self.gains.get(first..).unwrap_or(&[]), spread);
+        return dsp::priorities(words, spreads, self.gains.get(first..).unwrap_or(&[]), spread);
         #[cfg(not(zhat_dsp))]
         {
             let mut best = i32::MIN;
@@ -163,7 +163,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns what opening the nodes from `first` on is worth beyond their mass.
+    /// Returns the gains of the nodes from `first` on: the value of opening each, beyond its mass.
     #[inline]
     pub(crate) fn gains_from(&self, first: usize) -> impl Iterator<Item = Log2> {
         self.gains.get(first..).unwrap_or(&[]).iter().map(|&gain| to_log2(gain))
@@ -242,7 +242,7 @@ impl<'a> Tree<'a> {
         if next_child != self.len() || !self.covers(0, self.top, 0, rows) { wrong } else { Ok(()) }
     }
 
-    /// Tells whether consecutive nodes take up these rows, in order and without a gap.
+    /// Tells whether consecutive nodes cover these rows, in order and without a gap.
     fn covers(&self, first: usize, count: usize, first_row: usize, rows: usize) -> bool {
         let mut at = first_row;
         for node in first..first.saturating_add(count).min(self.len()) {
@@ -276,16 +276,16 @@ fn to_log2(gain: i16) -> Log2 {
 pub struct Span {
     /// The first of its rows.
     pub first_row: usize,
-    /// How many rows it stands for.
+    /// The number of its rows.
     pub rows: usize,
     /// The first of its children.
     pub first_child: usize,
-    /// How many children it has; a leaf has none.
+    /// The number of its children; a leaf has none.
     pub children: usize,
 }
 
 impl Span {
-    /// Indices that a node takes up in the file.
+    /// The number of indices that a node takes in the file.
     pub(crate) const FIELDS: usize = 4;
 
     #[inline]
@@ -320,31 +320,31 @@ impl Span {
     }
 }
 
-// Descent: the largest cost of a way from a top node to the rows of a leaf.
+// Descent: the largest cost of a path from a top node to the rows of a leaf.
 //
-// Nodes come level by level, so that one pass over them is enough: no way down takes more than the largest family of
-// each level above a leaf, and the largest leaf there.
+// Nodes come level by level, so one pass over them is enough. No path down costs more than the largest family of each
+// level above a leaf, and the largest leaf there.
 
-/// What no way down takes more than.
+/// Upper limits on the cost of any path from a top node to the rows of a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Descent {
-    /// Row-equivalents: the children on the way, and the rows of the leaf.
+    /// Row-equivalents: the children along the path, and the rows of the leaf.
     pub cost: u32,
     /// The children alone.
     pub nodes: u32,
-    /// The families that they are from.
+    /// The number of families that they belong to.
     pub families: u32,
     /// The rows of the largest leaf.
     pub leaf: u32,
 }
 
 impl Descent {
-    /// Measures the nodes of a tree in their order, of which the first `top` have none above them. Of the nodes of a
-    /// damaged tree the numbers may be wrong.
+    /// Measures the nodes of a tree in their order, of which the first `top` have no parent. For a damaged tree the
+    /// result may be wrong.
     #[cold]
     pub(crate) fn worst(spans: impl Iterator<Item = Span>, top: usize) -> Self {
         let mut worst = Self::default();
-        // Where the level ends and the next one ends as far as it is known, and the largest family of the level.
+        // The end of this level, the end of the next as far as it is known, and the largest family of this level.
         let (mut end, mut next_end, mut largest) = (top, top, 0);
         for (node, span) in spans.enumerate() {
             keep_small();
@@ -364,7 +364,7 @@ impl Descent {
     }
 }
 
-// Bounds: certain facts about the rows of a node, whatever its prediction says.
+// Bounds: certain facts about the rows of a node, however good or bad its prediction is.
 //
 // With x̄ the mean of the node's scores, b = R·‖(q,1)‖ and s² = λ·‖(q,1)‖², R the radius of the rows (bias as a
 // coordinate) about their mean and λ a bound on the largest eigenvalue of their covariance:
@@ -378,10 +378,10 @@ impl Descent {
 // The last is attained by two points, so nothing better follows from mean, variance and radius. The node's vector is
 // not the mean of its rows but rounded, and learned: how far off it is, δ, is stored and allowed for.
 
-/// What is certain about one node.
+/// Certain facts about one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// What takes the node's score to `log₂ n + x̄`.
+    /// The term that turns the node's score into `log₂ n + x̄`.
     pub centre: Log2,
     /// δ: the distance of the node's vector from the mean of the rows.
     pub offset: f32,
@@ -391,11 +391,11 @@ pub struct Bounds {
     pub variance: f32,
 }
 
-/// Rounding of scores, norms and these few float operations, in nats: far below anything that matters.
+/// The allowance in nats for rounding of scores, norms and these few float operations.
 const SLACK: f32 = 1e-4;
 
 impl Bounds {
-    /// Words of sixteen bits that a node takes up.
+    /// The number of 16-bit words that a node takes.
     pub(crate) const FIELDS: usize = 5;
 
     /// Reads a node's numbers: each float is the upper half of its bits.
@@ -409,7 +409,7 @@ impl Bounds {
         }
     }
 
-    /// Reads the numbers as stored; floats are rounded up, which only widens the bounds.
+    /// Returns the numbers as stored; floats are rounded up, which only widens the bounds.
     #[cfg(feature = "std")]
     pub(crate) fn to_words(self) -> [u16; Self::FIELDS] {
         let up = |x: f32| (x.to_bits() >> 16) as u16 + u16::from(x.to_bits() & 0xffff != 0);
@@ -434,7 +434,7 @@ impl Bounds {
         centre - float::ln(rows.max(1) as f32) + slack + self.radius * reach(query)
     }
 
-    /// Computes ln n + x̄, and how far off that may be.
+    /// Computes ln n + x̄ and an upper limit of its error.
     fn mean(&self, score: Log2, query: &Query) -> (f32, f32) {
         let centre = score.saturating_add(self.centre).to_nats();
         let rounding = SLACK + centre.abs() * 1e-6;

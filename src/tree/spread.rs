@@ -1,4 +1,4 @@
-//! How far a node's scores spread for a query, and where that freezes.
+//! The spread of a node's scores for a query, and the point where it freezes.
 //!
 //! With σ² = t·F(q), the prediction ln n + m + σ²/2 and its frozen form m + σ·sqrt(2 ln n) take, on top of
 //! `ln n + m`, one of
@@ -24,9 +24,9 @@ pub struct SpreadFunction {
     pub constant: f32,
     /// f₁.
     pub slope: f32,
-    /// A node's curve is counted in 2^this.
+    /// The power of two that is the unit of a node's curve.
     pub curve_exponent: i32,
-    /// A node's frozen slope is counted in 2^this.
+    /// The power of two that is the unit of a node's frozen slope.
     pub frozen_exponent: i32,
 }
 
@@ -46,7 +46,7 @@ impl SpreadFunction {
         [constant.to_bits(), slope.to_bits(), curve_exponent as u32, frozen_exponent as u32]
     }
 
-    /// What the exponents keep to.
+    /// The range of valid exponents.
     const EXPONENTS: RangeInclusive<i32> = -60..=-(Log2::FRACTION_BITS as i32 - Spread::POINT as i32);
 
     pub(crate) fn is_sound(&self) -> bool {
@@ -80,14 +80,14 @@ pub struct Spread {
 
 impl Spread {
     const POINT: u32 = 16;
-    /// Fraction bits of a stored log₂ n.
+    /// The number of fraction bits of a stored log₂ n.
     pub(crate) const COUNT_BITS: u32 = 11;
 
     /// Computes what the spread adds to `log₂ n + m`: the node's numbers are curve, frozen slope and log₂ n.
     #[inline]
     pub(crate) fn of_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
         let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
-        // Compared before it is moved up, so that nothing is lost above the word.
+        // Compared before the shift to the left, so that no high bit is lost.
         let gauss = self.value.lowered(curve);
         let bits = if gauss <= count >> self.value.up {
             (gauss << self.value.up) as i32
@@ -101,8 +101,8 @@ impl Spread {
 }
 
 impl Spread {
-    /// Computes the spread for ½·ln(n·Σ exp(2u)), the share of samples that a node of uniformly drawn rows should have:
-    /// there the spread counts twice, σ², and freezes at a quarter of it, at σ·sqrt(2 ln n) − ½·ln n.
+    /// Computes the spread for ½·ln(n·Σ exp(2u)), the share of samples that a node of uniformly drawn rows should have.
+    /// There the spread counts twice, as σ², and freezes at a quarter of σ² = 2 ln n, to σ·sqrt(2 ln n) − ½·ln n.
     pub(crate) fn of_sampled_node(&self, [curve, frozen, count]: [u16; 3]) -> Log2 {
         let count = u32::from(count) << (Log2::FRACTION_BITS - Self::COUNT_BITS);
         let gauss = self.value.times(curve);
@@ -112,20 +112,20 @@ impl Spread {
     }
 }
 
-/// A number of a query that nodes' numbers are multiplied by, so prepared that a node takes one long multiplication of
-/// which only the upper word is looked at.
+/// A number of a query that nodes' numbers are multiplied by, prepared so that a node takes one long multiplication of
+/// which only the upper word is used.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Factor {
     /// Its highest bit is set, unless it is zero.
     mantissa: u32,
-    /// How far the upper word of the product is moved, down or up: one of them is zero.
+    /// The shift of the product's upper word, to the right (`down`) or to the left (`up`). One of them is zero.
     down: u32,
     up: u32,
 }
 
 impl Factor {
-    /// Bits by which a [`SmallFloat`]'s units are moved up before the product, so that few of them are lost.
+    /// The bits by which a [`SmallFloat`]'s units are shifted left before the product, so that few of them are lost.
     const HEADROOM: u32 = SmallFloat::MAX.leading_zeros();
 
     /// Prepares a value whose product with a node's number of units of 2^`exponent` comes out as the bits of a
@@ -134,7 +134,7 @@ impl Factor {
         let point = (1u32 << Spread::POINT) as f32;
         let fixed = (value * point) as u32;
         let zeros = fixed.leading_zeros().min(31);
-        // A file that was trusted may say anything.
+        // A file that was opened without its checks may hold any exponent.
         let exponent = exponent.clamp(*SpreadFunction::EXPONENTS.start(), *SpreadFunction::EXPONENTS.end());
         let down = Spread::POINT as i32 - Log2::FRACTION_BITS as i32 - exponent + (zeros + Self::HEADROOM) as i32 - 32;
         Self { mantissa: fixed << zeros, down: down.clamp(0, 31) as u32, up: (-down).clamp(0, 29) as u32 }
@@ -146,7 +146,7 @@ impl Factor {
         self.lowered(number).min((1 << 30) >> self.up) << self.up
     }
 
-    /// Multiplies by a stored number, with the product still to be moved up.
+    /// Multiplies by a stored number; the caller still has to shift the product left by `up`.
     #[inline]
     fn lowered(&self, number: u16) -> u32 {
         let units = SmallFloat::from_bits(number).units() << Self::HEADROOM;

@@ -65,7 +65,7 @@ fn a_cap_is_kept_and_queries_are_not_needed() {
 fn transposed_text_and_word_vectors_make_the_same_model() {
     let files = Files::new();
     let weights = read(&files.path("weights.npy"));
-    zhat::host::io::write_npy(files.path("t.npy"), &weights.transposed()).unwrap();
+    zhat::host::input::write_npy(files.path("t.npy"), &weights.transposed()).unwrap();
     let line = |row: &[f32]| row.iter().map(f32::to_string).collect::<Vec<_>>();
     let csv: String = weights.iter().map(|row| line(row).join(",") + "\n").collect();
     fs::write(files.path("w.csv"), csv).unwrap();
@@ -115,7 +115,7 @@ fn a_temperature_is_fitted_stored_and_compared_with() {
     // Scores that are three times too large for these labels.
     let data = weights.data().iter().map(|w| w * 3.0).collect();
     let large = zhat::host::Matrix::new(data, weights.cols()).unwrap();
-    zhat::host::io::write_npy(files.path("large.npy"), &large).unwrap();
+    zhat::host::input::write_npy(files.path("large.npy"), &large).unwrap();
     let line = "--weights large.npy --queries queries.npy --labels labels.npy";
     let report =
         files.run(&format!("build {line} --fit-temperature --work 10% --blend 0.25 --branching 8 --leaf 8 -o m.zhat"));
@@ -135,8 +135,8 @@ fn an_interrupt_leaves_the_old_file() {
     use std::process::{Command, Stdio};
     let files = Files::new();
     let layer = zhat::host::Layer::generate(20_000, 32, 1);
-    zhat::host::io::write_npy(files.path("big.npy"), &layer.weights).unwrap();
-    zhat::host::io::write_npy(files.path("q.npy"), &layer.queries(zhat::host::Kind::LanguageModel, 500, 1)).unwrap();
+    zhat::host::input::write_npy(files.path("big.npy"), &layer.weights).unwrap();
+    zhat::host::input::write_npy(files.path("q.npy"), &layer.queries(zhat::host::Kind::LanguageModel, 500, 1)).unwrap();
     fs::write(files.path("model.zhat"), "old").unwrap();
     let build = Command::new(assert_cmd::cargo::cargo_bin!("zhat"))
         .current_dir(files.path("."))

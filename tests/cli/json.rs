@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zhat::host::io::write_npy;
+use zhat::host::input::write_npy;
 use zhat::host::{Kind, Layer};
 
 use super::json_page::Page;
@@ -15,6 +15,10 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
     let files = Files::with_model();
     // Enough to learn from, so that some classes are not taught.
     write_npy(files.path("many.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 600, 3)).unwrap();
+    files.npy("many-labels.npy", "<i8", &[600], (0..600_i64).flat_map(|i| (i % 50).to_le_bytes()).collect());
+    write_npy(files.path("three.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 3, 3)).unwrap();
+    // One query is too few for figures: `eval` warns.
+    write_npy(files.path("one.npy"), &Layer::generate(N, D, 5).queries(Kind::LanguageModel, 1, 3)).unwrap();
     let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/import");
     for name in ["gemm.onnx", "int8.tflite"] {
         std::fs::copy(networks.join(name), files.path(name)).unwrap();
@@ -30,10 +34,17 @@ fn every_field_is_documented_and_every_documented_field_is_printed() {
         &format!("build --model gemm.onnx {few}"),
         &format!("build --model int8.tflite {few}"),
         "build --weights weights.npy --work 10% --branching 8 --leaf 8 -o bare.zhat",
+        &format!("build {LAYER} --labels labels.npy --fit-map --work 10% --branching 8 --leaf 8 -o few-labels.zhat"),
+        "build --weights weights.npy --bias bias.npy --queries many.npy --labels many-labels.npy --ood-queries queries.npy --fit-map --work 10% --branching 8 --leaf 8 -o mapped.zhat",
+        // Levels that so few labels are enough for.
+        &format!("build {LAYER} --labels labels.npy --sets 50%,60% --work 10% --branching 8 --leaf 8 -o sets.zhat"),
+        &format!("eval sets.zhat {LAYER} --labels labels.npy"),
+        "query sets.zhat --query queries.npy",
         "inspect few.zhat",
         "inspect bare.zhat",
         "inspect many.zhat",
         &format!("eval model.zhat {LAYER}"),
+        "eval model.zhat --weights weights.npy --bias bias.npy --queries one.npy",
         &format!(
             "eval model.zhat {LAYER} --labels labels.npy --calibration calibration.npy --estimators all --seeds 1"
         ),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use zhat::host::io::write_npy;
+use zhat::host::input::write_npy;
 use zhat::host::{Kind, Layer, Matrix};
 
 use super::support::{BUILD, D, Files, M, N, bytemuck_of, json, read};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use tempfile::TempDir;
-use zhat::host::io::write_npy;
+use zhat::host::input::write_npy;
 use zhat::host::{Kind, Layer, Matrix};
 
 pub const N: usize = 400;
@@ -109,5 +109,5 @@ pub fn json(text: &str) -> serde_json::Value {
 }
 
 pub fn read(path: &Path) -> Matrix {
-    zhat::host::io::read_matrix(path, Default::default()).unwrap()
+    zhat::host::input::read_matrix(path, Default::default()).unwrap()
 }

@@ -77,6 +77,49 @@ fn the_exported_module_has_the_sizes_of_the_model() {
 }
 
 #[test]
+fn the_exported_c_files_hold_the_model_its_sizes_and_its_names() {
+    let files = Files::with_model();
+    files.run("export-c model.zhat --name my-words -o firmware");
+    let text = |name: &str| fs::read_to_string(files.path(name)).unwrap();
+    let (header, source) = (text("firmware/my_words.h"), text("firmware/my_words.c"));
+    let bytes = fs::read(files.path("model.zhat")).unwrap();
+    let file = zhat::model::ModelBuf::from_bytes(&bytes).unwrap();
+    let model = file.model();
+    let scratch = model.query_words() + model.scratch_words();
+    for part in [
+        format!("#if ZHAT_FORMAT_VERSION != {}\n", zhat::model::FORMAT_VERSION),
+        format!("#define MY_WORDS_BUILD_ID 0x{:08x}u\n", model.build_id()),
+        format!("#define MY_WORDS_CLASSES {N}\n"),
+        format!("#define MY_WORDS_DIM {D}\n"),
+        format!("#define MY_WORDS_CAP {}\n", model.settings().unwrap().budget.cap),
+        format!("#define MY_WORDS_SCRATCH_WORDS {scratch}\n"),
+        format!("#define MY_WORDS_LEN {}\n", bytes.len()),
+        format!("  MY_WORDS_NAME{} = {},\n", N - 1, N - 1),
+        format!("extern const uint32_t my_words_words[{}];\n", bytes.len().div_ceil(4)),
+    ] {
+        assert!(header.contains(&part), "{part} is missing:\n{header}");
+    }
+    assert!(!header.contains("INPUT_SCALE"));
+    let word = |text: &str| u32::from_str_radix(text, 16).unwrap().to_le_bytes();
+    let words = source.split(" 0x").skip(1).flat_map(|rest| word(&rest[..8]));
+    let stored: Vec<u8> = words.collect();
+    assert!(stored.len() < bytes.len() + 4 && stored[..bytes.len()] == bytes);
+
+    // By default they are called as the model is; names that make no identifiers make no enum.
+    let names: String = (0..N).map(|class| format!("{}\n", ["yes", "Yes", "ja?"][class % 3])).collect();
+    fs::write(files.path("names.txt"), names).unwrap();
+    files.run("build --weights weights.npy --names names.txt --input-scale 0.02 --input-zero-point -3 -o 5-words.zhat");
+    files.run("export-c 5-words.zhat -o firmware");
+    let header = text("firmware/model_5_words.h");
+    assert!(!header.contains("enum model_5_words_class"), "{header}");
+    assert!(header.contains("INPUT_SCALE 2e-2f\n") && header.contains("INPUT_ZERO_POINT (-3)\n"), "{header}");
+    fs::write(files.path("taken"), "").unwrap();
+    assert!(files.fail(1, "export-c model.zhat -o taken").contains("taken: cannot be made a directory"));
+    fs::copy(files.path("model.zhat"), files.path("model.c")).unwrap();
+    assert!(files.fail(2, "export-c model.c -o .").contains("would overwrite"));
+}
+
+#[test]
 fn plots_are_drawn() {
     let files = Files::with_model();
     files.run("plot cumulative model.zhat --queries queries.npy --count 3 -o cumulative.svg");

@@ -1,16 +1,16 @@
-//! The program: a small language, bad input, an interrupt.
+//! Tests of the program: a small language, bad input, an interrupt.
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use clap::{CommandFactory, Parser};
 use zhat::host::build::{Targets, build};
-use zhat::host::io::{ReadOptions, read_matrix, read_names, read_vector};
+use zhat::host::input::{ReadOptions, read_matrix, read_names, read_vector};
 
 use crate::Train;
 use crate::command::{Failure, Folder, Outcome, printed};
 
-/// Sentences of eight words, each word following the one before by a simple rule with some chance in it.
+/// Writes sentences of eight words, each of which follows from the one before by a simple rule with some chance in it.
 fn language(sentences: usize, salt: usize) -> String {
     let mut text = String::new();
     for sentence in 0..sentences {
@@ -26,7 +26,7 @@ fn language(sentences: usize, salt: usize) -> String {
 
 const SMALL: &str = "--dimension 8 --context 3 --batch 64 --learning-rate 0.02";
 
-/// A folder with train.txt, valid.txt and test.txt.
+/// Makes a folder with train.txt, valid.txt and test.txt.
 fn texts(sentences: usize) -> Folder {
     let files = Folder::new();
     for (name, count, salt) in [("train", sentences, 0), ("valid", 100, 7), ("test", 100, 11)] {

@@ -1,4 +1,4 @@
-//! The fixed point of noise-contrastive estimation, on distributions small enough to enumerate.
+//! Tests of the fixed point of noise-contrastive estimation, on distributions small enough to enumerate.
 
 use crate::adam::Adam;
 use crate::contrast::Noise;
@@ -9,7 +9,7 @@ use crate::step::Workspace;
 
 const COUNTS: [u64; 5] = [50, 25, 15, 8, 2];
 
-/// A model without context vectors: its biases alone are the distribution.
+/// Makes a model without context vectors: its biases alone are the distribution.
 fn model() -> LogBilinear {
     let shape = Shape { classes: 5, dimension: 1, context: 1, tying: Tying::Untied };
     let mut model = LogBilinear::new(shape, &COUNTS, 1);
@@ -18,7 +18,7 @@ fn model() -> LogBilinear {
     model
 }
 
-/// The batch that holds every word as often as the distribution has it.
+/// Makes a batch that holds every word as often as the distribution has it.
 fn workspace(model: &LogBilinear) -> Workspace {
     let mut workspace = Workspace::default();
     let words = COUNTS.iter().enumerate();
@@ -33,7 +33,7 @@ fn biases_come_back_to_a_normaliser_of_one_from_anywhere() {
     let mut model = model();
     let noise = Noise::new(&COUNTS);
     let settings = Settings { objective: Objective::Contrastive { noise: 400 }, ..Settings::default() };
-    // Z starts at e² and the words are out of order: nothing but the loss says where 1 is.
+    // Z starts at e² and the words are out of order: only the loss defines the optimum.
     let bias = model.shape.bias();
     for (i, b) in model.values[bias.clone()].iter_mut().enumerate() {
         *b += 2.0 + if i % 2 == 0 { 0.7 } else { -0.7 };
@@ -45,7 +45,7 @@ fn biases_come_back_to_a_normaliser_of_one_from_anywhere() {
     for step in 0..steps {
         workspace.batch.forward(&model);
         workspace.gradient(&model, &settings, &noise, step, &mut gradient);
-        // Only the biases: with vectors of zero no other gradient is there.
+        // Only the biases have a gradient: all vectors are zero.
         let rate = 0.02 * (1.0 - step as f32 / steps as f32);
         adam.step(&mut model.values, &mut gradient, rate);
     }
@@ -62,7 +62,7 @@ fn the_true_distribution_has_no_expected_gradient() {
     let model = model();
     let noise = Noise::new(&COUNTS);
     let mut workspace = workspace(&model);
-    // The noise words in exact proportion, in place of a draw.
+    // Noise words in exact proportion, in place of a draw.
     workspace.contrast.words = COUNTS.iter().zip(0..).map(|(&n, w)| (w, n as f32)).collect();
     let mut gradient = vec![0.0; model.values.len()];
     workspace.contrast.backward(&model, &mut workspace.batch, &noise, 100, &mut gradient);

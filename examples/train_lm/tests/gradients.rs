@@ -1,4 +1,4 @@
-//! Every gradient against finite differences of its loss, written out plainly in f64.
+//! Compares every gradient with finite differences of its loss, written out plainly in f64.
 
 use crate::contrast::Noise;
 use crate::model::LogBilinear;
@@ -7,13 +7,13 @@ use crate::settings::{Objective, Settings};
 use crate::shape::{Shape, Tying};
 use crate::step::Workspace;
 
-/// Above one block of rows, with a last block that is not full.
+/// More than one block of rows, with a last block that is not full.
 const CLASSES: usize = 523;
 const SHAPE: Shape = Shape { classes: CLASSES, dimension: 6, context: 3, tying: Tying::Untied };
 const TYINGS: [Tying; 3] = [Tying::Untied, Tying::Tied, Tying::Mapped { maps: 2 }];
 const NOISE: usize = 200;
 
-/// The definition of the model, as its documentation states it.
+/// Computes the scores by the definition of the model in its documentation.
 fn scores(shape: Shape, values: &[f64], words: &[u32], mask: &[f64]) -> Vec<f64> {
     let d = shape.dimension;
     let (c, r) = (&values[shape.weights()], &values[shape.input()]);

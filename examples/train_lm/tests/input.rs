@@ -1,4 +1,4 @@
-//! What the language model's readers accept, and what they say about the rest.
+//! Tests of the language model's readers: accepted inputs, and the errors for others.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The gradients, the fixed point of contrastive estimation, what the readers refuse, what training promises, the program.
+//! Tests of the gradients, the fixed point of contrastive estimation, the readers, training, and the program.
 
 mod command;
 mod contrast;

@@ -1,4 +1,4 @@
-//! What training a language model promises, on small generated languages.
+//! Tests of training a language model, on small generated languages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,7 +23,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Random and lively: from every state some words are likely, none is impossible.
+    /// Makes a random chain: from every state some words are likely, none is impossible.
     fn new(states: usize, seed: u64) -> Self {
         let mut rng = Pcg32::new(seed, 7);
         let mut row = || {
@@ -55,7 +55,7 @@ impl Chain {
         text
     }
 
-    /// exp of the entropy rate: Σ_i π_i H(row i) under the stationary distribution π.
+    /// Returns exp of the entropy rate: Σ_i π_i H(row i) under the stationary distribution π.
     fn perplexity(&self) -> f64 {
         let n = self.transitions.len();
         let mut stationary = vec![1.0 / n as f64; n];
@@ -123,7 +123,7 @@ fn penalty_normalises_and_costs_little() {
     assert!(found.deviation_log_z < 0.05, "{found:?}");
 }
 
-/// A run of a few dozen steps on `threads` threads.
+/// Runs a few dozen steps on `threads` threads.
 fn short_run(settings: Settings, threads: usize) -> Trainer {
     let chain = Chain::new(600, 4);
     let text = chain.text(6_000, 1);

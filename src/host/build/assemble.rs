@@ -1,8 +1,8 @@
 //! From rows, nodes, links and settings to the bytes of a file.
 
-use super::hierarchy::Hierarchy;
+use super::cluster::Hierarchy;
+use super::corrections::NodeFit;
 use super::links::Links;
-use super::predict::NodeFit;
 use crate::host::quantise::QuantisedRows;
 use crate::host::{BuildError, Compensation, Matrix};
 use crate::math::{Log2, SmallFloat};

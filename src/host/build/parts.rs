@@ -64,6 +64,16 @@ impl Parts {
             prove: (prove > 0).then(|| part(learn + tune, queries.rows())),
         }
     }
+
+    /// Returns all queries but those that the model is measured on. Nothing else may be learned from: not even the rounding
+    /// of the rows, which makes errors small for the queries that it was told of, and with few queries for those alone.
+    pub fn tuned<'a>(&'a self, all: &'a Matrix) -> &'a Matrix {
+        match (&self.prove, &self.learn_and_tune) {
+            (None, _) => all,
+            (Some(_), Some(queries)) => queries,
+            (Some(_), None) => &self.tune,
+        }
+    }
 }
 
 /// At most `most` rows in the place of queries, evenly taken.

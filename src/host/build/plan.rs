@@ -1,6 +1,7 @@
 //! What can be chosen, and what is asked for.
 
-use super::predict::Correction;
+use super::Tunables;
+use super::tunables::{LARGE, SHAPES};
 use crate::model::Bits;
 
 /// The choices that shape an index.
@@ -63,16 +64,22 @@ impl Plan {
     }
 }
 
-/// Above this many rows fewer plans are tried.
-const LARGE: usize = 100_000;
-
-/// Children of a node and rows of a leaf: the wider the tree, the better it predicts, and the more work before the first row.
-const SHAPES: [(usize, usize); 6] = [(8, 8), (16, 16), (32, 16), (32, 32), (64, 16), (64, 32)];
-/// The top of the tree may take this part of the work.
-const TOP_SHARE: f32 = 0.3;
-/// Shapes that are tried: the widest that the work allows. The more are tried, the more often the choice is due to
-/// chance.
-const TRIED: usize = 2;
+/// How far the nodes' predictions follow what the queries teach.
+///
+/// ```
+/// use zhat::host::build::{Correction, Plan};
+///
+/// assert_eq!(Plan::default().correction, Correction::None);
+/// assert_eq!(Plan::TAUGHT.correction, Correction::Full);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Correction {
+    /// Not at all.
+    None,
+    /// All the way.
+    Full,
+}
 
 /// What a model is built for.
 ///
@@ -90,7 +97,7 @@ pub struct Targets {
     pub bits: Bits,
     /// The share of the rows that have links, those that queries reach most often; as few as do no harm if it is left open.
     pub linked: Option<f32>,
-    /// The share of calibration queries that may be taken for none of the classes.
+    /// The most of the queries to come that may be taken for none of the classes, as a share.
     pub reject: f32,
     /// Whether to build an index even where scoring all rows is cheaper: to compare methods that need one.
     pub always_index: bool,
@@ -98,6 +105,8 @@ pub struct Targets {
     pub seed: u64,
     /// The plans to try; a built-in list if there are none.
     pub plans: Vec<Plan>,
+    /// The numbers that the builder is tuned by: for experiments.
+    pub tunables: Tunables,
 }
 
 impl Default for Targets {
@@ -111,33 +120,28 @@ impl Default for Targets {
             always_index: false,
             seed: 1,
             plans: Vec::new(),
+            tunables: Tunables::default(),
         }
     }
 }
 
 impl Targets {
-    /// The plans to try, those with the same tree one after the other, what is best most often first.
+    /// Returns the plans to try, those with the same tree one after the other. The first is taken unless a later one is clearly better.
     pub(crate) fn plans(&self, calibrated: bool, rows: usize) -> Vec<Plan> {
         if !self.plans.is_empty() {
             return self.plans.clone();
         }
-        let top = TOP_SHARE * self.work * rows as f32;
+        // The more are tried, the more often the choice is due to chance: the widest tree that the work allows, and the next one.
+        let top = self.tunables.top_share * self.work * rows as f32;
         let fitting = SHAPES.iter().filter(|shape| shape.0 as f32 <= top).count().max(1);
+        let plan = |(branching, leaf), plan| Plan { branching, leaf, ..plan };
         if !calibrated {
-            let (branching, leaf) = SHAPES[..fitting.min(3)][fitting.min(3) - 1];
-            return vec![Plan { branching, leaf, ..Plan::default() }];
+            return vec![plan(SHAPES[fitting.min(3) - 1], Plan::default())];
         }
-        // Trying takes as long as building: a large layer gets the few plans that are best most often.
-        let blends: &[f32] = if rows > LARGE { &[0.125] } else { &[0.125, 0.25, 0.0] };
-        let shapes = &SHAPES[fitting.saturating_sub(TRIED)..fitting];
-        let mut plans = Vec::new();
-        for &blend in blends {
-            // That queries have no say in the metric is tried with one shape.
-            for &(branching, leaf) in if blend == 0.0 { &shapes[shapes.len() - 1..] } else { shapes } {
-                for correction in [Correction::Full, Correction::Shrunk, Correction::None] {
-                    plans.push(Plan { blend, branching, leaf, correction, ..Plan::TAUGHT });
-                }
-            }
+        let widest = plan(SHAPES[fitting - 1], Plan::TAUGHT);
+        let mut plans = vec![widest, Plan { correction: Correction::None, ..widest }];
+        if rows <= LARGE && fitting > 1 {
+            plans.push(plan(SHAPES[fitting - 2], Plan::TAUGHT));
         }
         plans
     }

@@ -2,20 +2,18 @@ use nalgebra::DMatrix;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use super::asking::Asking;
-use super::hierarchy::Hierarchy;
-use super::index::{Grown, Index, Taught};
-use super::metric::Metric;
-use super::predict::Learned;
-use super::tune::Judge;
+use super::choose::Judge;
+use super::cluster::{self, Metric};
+use super::pipeline::{Quantised, with_budget};
 use super::*;
 use crate::host::quantise::QuantisedRows;
+use crate::host::spectrum::{self, Spectrum};
 use crate::host::{Compensation, measure};
-use crate::model::{Bits, Budget, Settings};
+use crate::model::{Bits, Budget};
 
 fn noise(n: usize, seed: u64) -> Vec<f32> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    (0..n).map(|_| (0..4).map(|_| kmeans::uniform(&mut rng) as f32 - 0.5).sum::<f32>()).collect()
+    (0..n).map(|_| (0..4).map(|_| cluster::uniform(&mut rng) as f32 - 0.5).sum::<f32>()).collect()
 }
 
 /// Rows around a few centres, with queries that vary much more in some directions than in others.
@@ -58,7 +56,7 @@ fn every_row_is_in_one_leaf_and_nodes_cover_their_children() {
 #[test]
 fn clusters_are_tighter_than_chance() {
     let (weights, _, _) = layer(900, 8, 1);
-    let owner = kmeans::cluster(weights.data(), 8, 9, 3);
+    let owner = cluster::cluster(weights.data(), 8, 9, 3);
     let spread = |owner: &[u32]| -> f64 {
         (0..9u32)
             .map(|k| {
@@ -79,11 +77,12 @@ fn clusters_are_tighter_than_chance() {
 #[test]
 fn moments_of_inner_nodes_are_those_of_their_rows() {
     let (weights, biases, queries) = layer(400, 6, 200);
-    let moment = linear::second_moment(&linear::with_ones(&queries));
+    let moment = spectrum::second_moment(&linear::with_ones(&queries));
+    let spectrum = Spectrum::of(&linear::with_ones(&queries));
     let rows = quantised(&weights, &biases, None);
     let hierarchy = Hierarchy::build(&Metric::new(None, 0.0).all(&rows), 4, 8, 2);
     let rows = rows.reordered(&hierarchy.order);
-    for (fit, span) in moments::moments(&rows, &hierarchy, &moment).iter().zip(&hierarchy.spans) {
+    for (fit, span) in nodes::moments(&rows, &hierarchy, &spectrum).iter().zip(&hierarchy.spans) {
         let own = rows.augmented(span.first_row, span.rows);
         let n = span.rows as f64;
         let mean: Vec<f64> = (0..7).map(|j| own.chunks(7).map(|row| f64::from(row[j])).sum::<f64>() / n).collect();
@@ -101,40 +100,31 @@ fn moments_of_inner_nodes_are_those_of_their_rows() {
     }
 }
 
+fn labels<'a>(quantised: &'a Quantised, queries: &'a Matrix, links: usize, targets: &'a Targets) -> QueryLabels<'a> {
+    let tops = links::top_rows(&quantised.rows, queries, targets.tunables.top_rows);
+    QueryLabels::new(quantised, queries, tops, links, &targets.tunables)
+}
+
 /// The mean error of a plan where everything is prediction but the first leaf.
 fn error_of(weights: &Matrix, biases: &[f32], queries: &Matrix, correction: Correction) -> f32 {
-    let source = Source::new(weights, biases, Some(queries), Bits::Eight);
+    let targets = Targets { work: 0.0, cap: 0.0, ..Targets::default() };
+    let quantised = Quantised::new(weights, biases, queries, true, Bits::Eight);
     let parts = Parts::new(weights, Some(queries), 1);
     let plan = Plan { branching: 8, correction, links: 0, ..Plan::TAUGHT };
-    let grown = Grown::new(&source, &plan, queries, 1);
-    let taught = parts.learn.as_ref().map(|learn| Taught::new(&source, learn, 1)).expect("enough queries");
-    let learned = grown.learn(&taught);
-    let index = grown.index(&plan, learned.as_deref(), Some(&taught), &grown.nearest(1));
-    let targets = Targets { work: 0.0, cap: 0.0, ..Targets::default() };
-    Judge::new(&targets, &parts.tune, None, weights.rows()).try_once(&index, &plan).expect("valid").0.result.error
+    let labels = labels(&quantised, parts.learn.as_ref().expect("enough queries"), 1, &targets);
+    let tree = quantised.cluster(&plan, 1);
+    let near = tree.nearest(1);
+    let linked = tree.fit(queries, Some(&labels)).link(&plan, Some(&labels), &near, &targets.tunables);
+    let judge = Judge::new(&targets, &quantised, &parts.tune, None).expect("valid");
+    judge.try_index(&linked).expect("valid").trial.result.error
 }
 
 #[test]
 fn what_queries_teach_holds_for_other_queries() {
     let (weights, biases, queries) = layer(600, 6, 900);
     let error = |correction| error_of(&weights, &biases, &queries, correction);
-    let (full, shrunk, none) = (error(Correction::Full), error(Correction::Shrunk), error(Correction::None));
-    assert!(full < 0.8 * none && shrunk < 0.8 * none, "{full} {shrunk} {none}");
-}
-
-#[test]
-fn few_queries_in_many_dimensions_teach_little_and_are_shrunk() {
-    let (weights, biases, queries) = layer(600, 120, 200);
-    let source = Source::new(&weights, &biases, Some(&queries), Bits::Eight);
-    let parts = Parts::new(&weights, Some(&queries), 1);
-    let grown = Grown::new(&source, &Plan { branching: 8, ..Plan::TAUGHT }, &queries, 1);
-    let shares = |queries: &Matrix| -> f32 {
-        let learned = grown.learn(&Taught::new(&source, queries, 1)).expect("enough queries");
-        learned.iter().map(Learned::share).sum::<f32>() / learned.len() as f32
-    };
-    let few = shares(parts.learn.as_ref().expect("enough queries"));
-    let many = shares(&layer(600, 120, 4000).2);
-    assert!(few < many - 0.1, "{few} {many}");
+    let (full, none) = (error(Correction::Full), error(Correction::None));
+    assert!(full < 0.8 * none, "{full} {none}");
 }
 
 #[test]
@@ -156,7 +146,7 @@ fn the_least_cap_is_enough_for_the_costliest_way_down() {
 fn compensated_rounding_keeps_scores_closer() {
     let (weights, biases, queries) = layer(300, 16, 400);
     let augmented = linear::with_ones(&queries);
-    let compensation = Compensation::new(&linear::second_moment(&augmented)).expect("positive");
+    let compensation = Compensation::new(&queries).expect("positive");
     let squared_error = |rows: &QuantisedRows| -> f64 {
         let exact = linear::with_column(&weights, |i| biases[i]);
         let truth = linear::times_transposed(augmented.data(), exact.data(), 17);
@@ -172,7 +162,6 @@ fn compensated_rounding_keeps_scores_closer() {
 fn four_bits_need_their_errors_made_up_for() {
     let (weights, biases, queries) = layer(300, 40, 600);
     let augmented = linear::with_ones(&queries);
-    let moment = linear::second_moment(&augmented);
     let exponent = quantise::scale_exponent(quantise::peak(weights.data()), Bits::Four);
     let squared_error = |how: Option<&Compensation>| -> f64 {
         let rows = QuantisedRows::round(&weights, &biases, exponent, how, Bits::Four);
@@ -182,8 +171,8 @@ fn four_bits_need_their_errors_made_up_for() {
         truth.iter().zip(&rounded).map(|(a, b)| f64::from(a - b).powi(2)).sum()
     };
     let plain = squared_error(None);
-    let natural = squared_error(Compensation::new(&moment).as_ref());
-    let ordered = squared_error(Compensation::by_importance(&moment).as_ref());
+    let natural = squared_error(Compensation::new(&queries).as_ref());
+    let ordered = squared_error(Compensation::by_importance(&queries).as_ref());
     assert!(natural < 0.5 * plain && ordered < 0.5 * plain, "{plain} {natural} {ordered}");
 }
 
@@ -194,7 +183,7 @@ fn links_are_other_rows_each_once() {
     let metric = Metric::new(None, 0.0);
     let hierarchy = Hierarchy::build(&metric.all(&rows), 8, 8, 2);
     let near = links::nearest(&rows, &metric, &hierarchy, 6);
-    let together = links::high_together(&rows, &queries, &links::top_rows(&rows, &queries), 6);
+    let together = links::high_together(200, &links::top_rows(&rows, &queries, 12), 6);
     for together in [None, Some(&together.lists[..])] {
         let links = links::links(&hierarchy.order, together, &near, None, 6).list;
         assert_eq!(links.len(), 200 * 6);
@@ -260,23 +249,22 @@ fn links_are_at_the_rows_that_queries_reach_most() {
 #[test]
 fn rows_that_a_search_misses_are_found_once_they_are_linked() {
     let weights = Matrix::new(noise(3000 * 24, 8).into_iter().map(|x| 2.0 * x).collect(), 24).expect("whole rows");
-    let source = Source::new(&weights, &[0.0; 3000], None, Bits::Eight);
+    let targets = Targets::default();
     let like = parts::stand_ins(&weights, 500, 1);
-    let grown = Grown::new(&source, &Plan::default(), &like, 1);
+    let quantised = Quantised::new(&weights, &[0.0; 3000], &like, false, Bits::Eight);
     let any: Vec<Vec<u32>> = (0..3000).map(|row| (0..6).map(|i| (row + 17 * i + 1) % 3000).collect()).collect();
-    let mut index = grown.index(&Plan::default(), None, None, &any);
-    let budget = Budget { cap: 150, epsilon: 0.0, expand: 4 };
-    let settings =
-        Settings { budget, far_factor: Log2::default(), temperature: 1.0, frontier_words: 0, log_z_of_zero: Log2::MIN };
-    let missed = |index: &Index<'_>| -> usize {
-        let draft = index.draft(settings).unwrap();
+    let plan = Plan::default();
+    let mut linked = quantised.cluster(&plan, 1).fit(&like, None).link(&plan, None, &any, &targets.tunables);
+    let settings = with_budget(Budget { cap: 150, epsilon: 0.0, expand: 4 });
+    let missed = |linked: &Linked<'_>| -> usize {
+        let draft = linked.draft(settings).unwrap();
         let truths = measure::truths(&draft.model(), &like).unwrap();
-        let found = measure::outcomes(&draft.model(), &like, &budget).unwrap();
+        let found = measure::outcomes(&draft.model(), &like, &settings.budget).unwrap();
         found.iter().zip(&truths).filter(|(found, truth)| found.best < truth.best.score).count()
     };
-    let before = missed(&index);
-    let asking = Asking::all(&index, settings, None, Some(&like)).unwrap();
-    index.reach(settings, &asking).unwrap();
-    let after = missed(&index);
+    let before = missed(&linked);
+    let probes = LinkProbe::all(&linked, settings, None, Some(&like), &targets).unwrap();
+    linked.reach(settings, &probes, &targets.tunables).unwrap();
+    let after = missed(&linked);
     assert!(before >= 20 && 4 * after <= before, "{before} and {after} of {}", like.rows());
 }

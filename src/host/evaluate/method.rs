@@ -1,4 +1,4 @@
-//! The estimators by name, all asked in the same way within the same budget.
+//! The estimators by name, all run through one function within the same budget.
 
 use core::fmt;
 use core::str::FromStr;
@@ -13,11 +13,11 @@ use crate::host::measure::{self, HostScratch};
 use crate::math::Log2;
 use crate::model::{Budget, Model};
 
-/// Classes of the head that NMIMPS, MIMPS and MINCE start from; the paper's k.
+/// The number of rows in the head of NMIMPS, MIMPS and MINCE; the paper's k.
 const HEAD: usize = 100;
-/// Normal quantile of a two-sided 95 %.
+/// The quantile of the normal distribution for a two-sided 95 %.
 const Z95: f32 = 1.96;
-/// The most classes that an answer names.
+/// The most classes in an answer.
 pub const TOP: usize = 10;
 
 /// An estimator of Z.
@@ -35,15 +35,15 @@ pub enum Method {
     Exact,
     /// The default: [`Classifier`](crate::Classifier).
     Moments,
-    /// The same with a quarter of the work spent on samples.
+    /// Moments with a quarter of the work spent on samples.
     MomentsAndSamples,
-    /// As many samples as a query takes rows.
+    /// Uniform samples, as many as a query takes rows.
     Uniform,
     /// The best rows found and nothing else.
     Nmimps,
     /// The best rows found, and a quarter of the work as samples of the rest.
     Mimps,
-    /// The same rows, joined by noise-contrastive estimation.
+    /// The rows of MIMPS, combined by noise-contrastive estimation.
     Mince,
     /// A table of random features.
     Fmbe,
@@ -52,7 +52,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// All of them, in the order of a report.
+    /// Every method, in the order of a report.
     pub const ALL: [Self; 9] = [
         Self::Exact,
         Self::Moments,
@@ -65,7 +65,7 @@ impl Method {
         Self::SelfNormalised,
     ];
 
-    /// The name in reports and on the command line.
+    /// Returns the name in reports and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -80,17 +80,17 @@ impl Method {
         }
     }
 
-    /// Whether the answer depends on a seed.
+    /// Returns true if the answer depends on a seed.
     pub const fn is_random(self) -> bool {
         matches!(self, Self::MomentsAndSamples | Self::Uniform | Self::Mimps | Self::Mince)
     }
 
-    /// Whether it names classes; the others estimate Z only.
+    /// Returns true if the method names classes; the others estimate Z only.
     pub const fn names_classes(self) -> bool {
         matches!(self, Self::Exact | Self::Moments | Self::Nmimps | Self::Mimps | Self::Mince)
     }
 
-    /// Whether it needs a file with a tree.
+    /// Returns true if the method needs a file with a tree.
     pub const fn needs_index(self) -> bool {
         matches!(self, Self::Moments | Self::MomentsAndSamples | Self::Nmimps | Self::Mimps | Self::Mince)
     }
@@ -113,18 +113,20 @@ impl FromStr for Method {
     }
 }
 
-/// What an estimator says of one query.
+/// An estimator's answer to one query.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// ln Ẑ.
     pub log_z: f32,
-    /// The best classes and their scores, best first; none from methods that estimate Z only.
+    /// The best classes and their scores, best first; empty for methods that estimate Z only.
     pub top: heapless::Vec<(u32, f32), TOP>,
-    /// The 95 % intervals of the classes, from the first on; none where the model or the method has none.
+    /// The 95 % intervals of the classes, from the first on; empty if the model or the method has none.
     pub intervals: heapless::Vec<(f32, f32), TOP>,
-    /// Whether the query is like those of the calibration, where the model says so.
+    /// True if the query is familiar; `None` if the model cannot tell.
     pub familiar: Option<bool>,
-    /// The factors on a probability for the ends of the 95 % interval of a sample mean.
+    /// Whether its energy is above the model's threshold, where the model has one.
+    pub rejected: Option<bool>,
+    /// The factors that turn a probability into the ends of its 95 % interval, for estimates that are a sample mean.
     pub sampled: Option<(f32, f32)>,
     /// Row-equivalents.
     pub work: u32,
@@ -138,7 +140,7 @@ impl Answer {
         });
         let top = head.iter().take(TOP).map(|candidate| (candidate.class, candidate.score.to_nats())).collect();
         let (log_z, work) = (estimate.log_z(), estimate.work.row_equivalents());
-        Self { log_z, top, intervals: heapless::Vec::new(), familiar: None, sampled, work }
+        Self { log_z, top, intervals: heapless::Vec::new(), familiar: None, rejected: None, sampled, work }
     }
 
     fn predicted(prediction: &Prediction<TOP>) -> Self {
@@ -147,13 +149,26 @@ impl Answer {
             top: prediction.top.iter().map(|ranked| (ranked.class, ranked.score.to_nats())).collect(),
             intervals: (0..prediction.top.len()).map_while(|place| prediction.interval(place)).collect(),
             familiar: prediction.is_familiar(),
+            rejected: prediction.is_rejected(),
             sampled: None,
             work: prediction.work.row_equivalents(),
         }
     }
 }
 
-/// One thread's memory for any estimator.
+/// The memory of one thread for any estimator.
+///
+/// ```
+/// # let file = zhat::doc_example();
+/// use zhat::host::evaluate::{Answer, Memory, Method, ask, stored_budget};
+///
+/// let model = file.model();
+/// let mut memory = Memory::new(&model);
+/// memory.set(&model, &[0.5, -1.0, 2.0])?;
+/// let answer: Answer = ask(Method::Exact, &model, &stored_budget(&model), 1, &mut memory)?;
+/// assert_eq!(answer.top[0].0, 2);
+/// # Ok::<(), zhat::Error>(())
+/// ```
 pub struct Memory {
     pub(super) scratch: HostScratch,
     candidates: heapless::Vec<Candidate, HEAD>,
@@ -162,7 +177,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory for a model.
+    /// Allocates the memory for a model.
     pub fn new(model: &Model<'_>) -> Self {
         Self {
             scratch: HostScratch::new(model),
@@ -175,14 +190,14 @@ impl Memory {
     /// Sets the query of the next answers.
     ///
     /// # Errors
-    /// [`Error`], if the model refuses it.
+    /// Any [`Error`] of [`Query::set`](crate::Query::set).
     pub fn set(&mut self, model: &Model<'_>, query: &[f32]) -> Result<(), Error> {
         self.scratch.query.set(model, query)
     }
 }
 
-/// Rows that a query takes on average: the cap, or what was measured where searches stop before it. Methods that draw
-/// samples are given as many, so that all of them are compared at about the same work.
+/// Returns the mean rows of a query: the cap, or the measured mean if searches stop before it. Methods that draw
+/// samples get as many, so that all methods are compared at about the same work.
 fn typical_work(model: &Model<'_>, budget: &Budget) -> usize {
     let cap = budget.cap as usize;
     match model.measured() {
@@ -191,10 +206,11 @@ fn typical_work(model: &Model<'_>, budget: &Budget) -> usize {
     }
 }
 
-/// Asks an estimator about the query in the memory.
+/// Runs an estimator on the query in the memory.
 ///
 /// # Errors
-/// [`Error::NoIndex`], [`Error::Budget`], or [`Error::MissingSection`] where the file lacks what the method needs.
+/// [`Error::NoIndex`] or [`Error::MissingSection`] if the file lacks what the method needs, [`Error::Budget`] if the
+/// cap is too small.
 pub fn ask(
     method: Method,
     model: &Model<'_>,
@@ -205,7 +221,8 @@ pub fn ask(
     let Memory { scratch, candidates, rows, noise } = memory;
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let typical = typical_work(model, budget);
-    let quarter = typical / 4;
+    // A tree with a wide top leaves less than that.
+    let quarter = (typical / 4).min((budget.cap as usize).saturating_sub(model.least_cap()));
     match method {
         Method::Exact => return Ok(Answer::predicted(&crate::exact(model, &scratch.query)?)),
         Method::Moments => return Ok(Answer::predicted(&measure::classify(model, budget, scratch)?)),

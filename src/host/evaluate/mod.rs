@@ -1,8 +1,8 @@
-//! Every estimator against the exact answer, on given queries: the evidence before a model is used.
+//! Compares every estimator with the exact answer, on given queries: the evidence before a model is used.
 //!
-//! There are two truths. An estimator's own error is measured against the exact Z of the same quantised model, the error end to
-//! end against the float layer that the model was made from. Queries are processed in blocks: memory grows by a few numbers for
-//! each of them.
+//! There are two references. An estimator's own error is measured against the exact Z of the same quantised model; the
+//! end-to-end error is measured against the float layer that the model was made from. Queries are processed in blocks,
+//! so memory grows by a few numbers for each query.
 //!
 //! ```
 //! use zhat::host::build::{Targets, build};
@@ -21,7 +21,7 @@
 //! # Ok(()) }
 //! ```
 
-mod effort;
+mod figures;
 mod method;
 mod quality;
 mod report;
@@ -37,26 +37,26 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 pub use super::measure::{exact_predictions, predictions};
-pub(super) use effort::Effort;
+pub use figures::{LabelFigures, Surest, TopAnswers};
 pub use method::{Answer, Memory, Method, TOP, ask};
 pub use quality::Reliability;
 pub use report::{Data, EstimatorReport, Labelled, ModelSummary, Quality, Report};
 pub use same_layer::{Mismatch, mismatch};
 pub use sweep::{Point, pareto, sweep};
-pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, quantised, scores};
+pub use truth::{Exact, FloatLayer, QuantisedLayer, Rows, exact, mean_p, quantised, scores};
 
 use super::Matrix;
 use crate::model::Budget;
 use crate::{Error, Model};
 use tally::{Case, Float, Mean, Tally};
 
-/// Queries of a block.
+/// The number of queries in a block.
 const BLOCK: usize = 256;
-/// Queries that are timed, and how often.
+/// The number of queries that are timed, and the number of rounds.
 const TIMED: usize = 48;
 const ROUNDS: usize = 3;
 
-/// What to evaluate.
+/// The choices of an evaluation.
 ///
 /// ```
 /// use zhat::host::evaluate::{Method, Options};
@@ -68,17 +68,17 @@ const ROUNDS: usize = 3;
 pub struct Options<'a> {
     /// The estimators.
     pub methods: Vec<Method>,
-    /// Seeds for those that use any.
+    /// The number of seeds for methods that use any.
     pub seeds: usize,
     /// k of recall at k, at most [`TOP`].
     pub k: usize,
-    /// Another budget than the stored one.
+    /// A budget to use instead of the stored one.
     pub budget: Option<Budget>,
-    /// The queries that the model was built with: what is the best of none of them counts as unseen.
+    /// The queries that the model was built with. A class that is the best of none of them counts as unseen.
     pub calibration: Option<&'a Matrix>,
     /// The true class of each query.
     pub labels: Option<&'a [usize]>,
-    /// Whether to take times.
+    /// True to measure times.
     pub timed: bool,
 }
 
@@ -96,7 +96,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// Why an evaluation failed.
+/// Says why an evaluation failed.
 ///
 /// ```
 /// use zhat::host::Matrix;
@@ -111,11 +111,11 @@ impl Default for Options<'_> {
 pub enum EvaluateError {
     /// There are no queries.
     NoQueries,
-    /// The model refuses a query.
+    /// The model refuses the query of this number.
     Query(usize, Error),
-    /// The model can't be asked in this way.
+    /// The model cannot be used with this method.
     Method(Method, Error),
-    /// Something has another length or dimension than the model: what, and its size.
+    /// The size of an input does not fit the model; holds its name and size.
     Size(&'static str, usize),
 }
 
@@ -132,7 +132,7 @@ impl fmt::Display for EvaluateError {
 
 impl core::error::Error for EvaluateError {}
 
-/// A report and what plots are made of.
+/// A report, and the data of plots.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(400, 8, 1);
@@ -156,7 +156,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Asks all estimators about all queries.
+    /// Runs all estimators on all queries.
     ///
     /// ```
     /// # let layer = zhat::host::Layer::generate(400, 8, 1);
@@ -184,7 +184,7 @@ impl Evaluation {
         Self::watched(model, layer, queries, options, &mut |_, _| {})
     }
 
-    /// The same; `progress` is told which part of the time the next block of queries takes: from which share to which.
+    /// Does the same, and tells `progress` after how many of the queries it stands, and of how many.
     ///
     /// ```
     /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -192,9 +192,9 @@ impl Evaluation {
     /// # let file = zhat::host::flat_model(&layer.weights, &layer.biases)?;
     /// # let queries = layer.queries(zhat::host::Kind::LanguageModel, 10, 2);
     /// let options = Options { methods: vec![Method::Exact], timed: false, ..Options::default() };
-    /// let mut last = 0.0;
-    /// Evaluation::watched(&file.model(), None, &queries, &options, &mut |_, to| last = to)?;
-    /// assert!(last > 0.9);
+    /// let mut last = (0, 0);
+    /// Evaluation::watched(&file.model(), None, &queries, &options, &mut |done, of| last = (done, of))?;
+    /// assert_eq!(last, (10, 10));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -205,12 +205,10 @@ impl Evaluation {
         layer: Option<FloatLayer<'_>>,
         queries: &Matrix,
         options: &Options<'_>,
-        progress: &mut dyn FnMut(f32, f32),
+        progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Self, EvaluateError> {
         check(model, layer, queries, options)?;
         let budget = options.budget.unwrap_or_else(|| stored_budget(model));
-        let effort = Effort::new(model, layer.is_some(), queries.rows(), options, &budget);
-        progress(0.0, effort.calibration);
         let seen = options.calibration.map(|calibration| best_classes(model, calibration)).transpose()?;
         let labelled = options.labels.is_some();
         let seeds = |method: Method| if method.is_random() { options.seeds.max(1) } else { 1 };
@@ -221,8 +219,7 @@ impl Evaluation {
         let mut layers = Layers::default();
         for (index, block) in queries.data().chunks(BLOCK * queries.cols()).enumerate() {
             let first = index * BLOCK;
-            let (from, to) = effort.block(first, first + block.len() / queries.cols(), queries.rows());
-            progress(from, to);
+            progress(first, queries.rows());
             let values = quantised(model, block).map_err(|(i, error)| EvaluateError::Query(first + i, error))?;
             let exacts = exact(&QuantisedLayer(model), &values, queries.cols(), TOP);
             let floats = layer.map(|layer| exact(&layer, block, queries.cols(), 1));
@@ -249,7 +246,7 @@ impl Evaluation {
                 }
             }
         }
-        progress(1.0 - effort.times, 1.0);
+        progress(queries.rows(), queries.rows());
         let times = if options.timed { times(model, queries, &options.methods, &budget) } else { Vec::new() };
         let micros = |at: usize| times.get(at).map_or(0.0, |time: &Duration| time.as_secs_f32() * 1e6);
         let estimators = tallies
@@ -274,11 +271,7 @@ impl Evaluation {
     }
 }
 
-/// The stored budget; for a file without one, all rows.
-///
-/// ```
-/// assert_eq!(zhat::host::evaluate::stored_budget(&zhat::doc_example().model()).cap, 4);
-/// ```
+/// Returns the stored budget; all rows if the file has none.
 pub fn stored_budget(model: &Model<'_>) -> Budget {
     let all = Budget { cap: model.classes() as u32, epsilon: 0.0, expand: 0 };
     model.settings().map_or(all, |settings| settings.budget)
@@ -313,7 +306,7 @@ fn check(
     }
 }
 
-/// The classes that are the best of any query.
+/// Collects the classes that are the best of any query.
 fn best_classes(model: &Model<'_>, queries: &Matrix) -> Result<HashSet<u32>, EvaluateError> {
     let mut best = HashSet::new();
     for block in queries.data().chunks(BLOCK * queries.cols()) {
@@ -345,8 +338,8 @@ fn ask_all(
         .collect()
 }
 
-/// Mean time of a query on one thread: of Exact, then of each method. In each of a few rounds all methods take turns, and the
-/// fastest round counts for each query, so that other load on the host stays out of it.
+/// Measures the mean time of a query on one thread: of `exact`, then of each method. In each of a few rounds all
+/// methods take turns, and the fastest round of each query counts, so that other load on the host does not.
 fn times(model: &Model<'_>, queries: &Matrix, methods: &[Method], budget: &Budget) -> Vec<Duration> {
     let step = queries.rows().div_ceil(TIMED).max(1);
     let sample: Vec<&[f32]> = queries.iter().step_by(step).collect();
@@ -373,7 +366,7 @@ fn times(model: &Model<'_>, queries: &Matrix, methods: &[Method], budget: &Budge
     core::iter::once(&Method::Exact).chain(methods).map(mean).collect()
 }
 
-/// What is known of the layers, apart from any estimator.
+/// Figures on the layers, independent of any estimator.
 #[derive(Default)]
 struct Layers {
     top_p: Mean,

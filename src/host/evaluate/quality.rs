@@ -1,10 +1,10 @@
-//! Probabilities against labels: log-loss, accuracy, calibration.
+//! Measures probabilities against labels: log-loss, accuracy, calibration.
 
 use serde::Serialize;
 
 use super::report::Quality;
 
-/// Bins of a reliability diagram.
+/// The number of bins of a reliability diagram.
 pub const BINS: usize = 15;
 
 /// Confidence and accuracy in bins of the best class's probability.
@@ -20,13 +20,13 @@ pub const BINS: usize = 15;
 /// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Reliability {
-    /// Queries, summed confidence and hits of each bin.
+    /// The number of queries, the summed confidence and the hits of each bin.
     bins: [(u32, f64, u32); BINS],
     losses: f64,
 }
 
 impl Reliability {
-    /// Adds a query: p of its best class, whether that is the label, and p of the label.
+    /// Adds a query: p of its best class, true if that class is the label, and p of the label.
     pub fn add(&mut self, confidence: f32, hit: bool, label_p: f32) {
         let confidence = confidence.clamp(0.0, 1.0);
         let bin = ((confidence * BINS as f32) as usize).min(BINS - 1);
@@ -34,11 +34,11 @@ impl Reliability {
         *count += 1;
         *sum += f64::from(confidence);
         *hits += u32::from(hit);
-        // A p of zero would make one query's loss infinite; what a float can hold bounds it at 87 nats.
+        // A p of zero would make one query's loss infinite; the smallest f32 bounds it at 87 nats.
         self.losses -= f64::from(label_p.clamp(f32::MIN_POSITIVE, 1.0)).ln();
     }
 
-    /// Mean confidence, accuracy and share of the queries, for each bin that has any.
+    /// Returns mean confidence, accuracy and share of the queries for each bin that is not empty.
     pub fn points(&self) -> Vec<(f32, f32, f32)> {
         let total = f64::from(self.count().max(1));
         let point = |&(count, sum, hits): &(u32, f64, u32)| {
@@ -52,7 +52,7 @@ impl Reliability {
         self.bins.iter().map(|bin| bin.0).sum()
     }
 
-    /// The summary.
+    /// Returns the summary.
     pub fn quality(&self) -> Quality {
         let n = f64::from(self.count().max(1));
         let hits: u32 = self.bins.iter().map(|bin| bin.2).sum();

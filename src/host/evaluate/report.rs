@@ -1,10 +1,11 @@
-//! The results of an evaluation, as they are printed and as `--json` writes them.
+//! The results of an evaluation, for printing and for `--json`.
 
 use serde::Serialize;
 
+use super::figures::LabelFigures;
 use crate::model::{FORMAT_VERSION, Model};
 
-/// An evaluation.
+/// The results of an evaluation.
 ///
 /// ```
 /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -20,24 +21,24 @@ use crate::model::{FORMAT_VERSION, Model};
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The model that was asked.
+    /// The model.
     pub model: ModelSummary,
-    /// What it was asked.
+    /// The data of the evaluation.
     pub data: Data,
-    /// With labels: the quality of the probabilities without an estimate.
+    /// With labels: the quality of the probabilities computed exactly.
     pub labels: Option<Labelled>,
-    /// Each estimator's figures.
+    /// The figures of each estimator.
     pub estimators: Vec<EstimatorReport>,
 }
 
 impl Report {
-    /// The figures of an estimator, if it was asked.
+    /// Returns the figures of an estimator, if it was evaluated.
     pub fn of(&self, name: &str) -> Option<&EstimatorReport> {
         self.estimators.iter().find(|estimator| estimator.name == name)
     }
 }
 
-/// The model in a few numbers.
+/// A model in a few numbers.
 ///
 /// ```
 /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -55,32 +56,32 @@ impl Report {
 pub struct ModelSummary {
     /// The version of its format.
     pub format_version: u16,
-    /// The file's length.
+    /// The length of the file in bytes.
     pub bytes: usize,
     /// N.
     pub classes: usize,
     /// d.
     pub dim: usize,
-    /// Bits of a weight: 8 or 4.
+    /// The bits of a weight: 8 or 4.
     pub bits: u32,
-    /// Nodes of the tree; zero without one.
+    /// The number of nodes of the tree; zero without one.
     pub nodes: usize,
-    /// Links of a row that has any.
+    /// The number of links of a row that has any.
     pub links: usize,
-    /// The rows that have links.
+    /// The number of rows that have links.
     pub linked: usize,
-    /// The hard cap on row-equivalents that the estimators were given.
+    /// The cap on row-equivalents that the estimators were given.
     pub cap: u32,
-    /// A search stops early where the next node is predicted to hold at most this share of what was scored.
+    /// ε: a search stops early if the next node is predicted to hold at most this share of the scored mass.
     pub epsilon: f32,
-    /// The best rows whose links are followed.
+    /// The number of best rows whose links are followed.
     pub expand: u32,
-    /// What scores were divided by.
+    /// The temperature that scores were divided by.
     pub temperature: f32,
 }
 
 impl ModelSummary {
-    /// Of a model with its stored budget.
+    /// Summarises a model with its stored budget.
     pub fn new(model: &Model<'_>) -> Self {
         let settings = model.settings();
         let budget = settings.map(|settings| settings.budget);
@@ -101,7 +102,7 @@ impl ModelSummary {
     }
 }
 
-/// What was asked.
+/// The data of an evaluation.
 ///
 /// ```
 /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -121,17 +122,17 @@ pub struct Data {
     pub classes: usize,
     /// d.
     pub dim: usize,
-    /// How many queries.
+    /// The number of queries.
     pub queries: usize,
-    /// The mean exact probability of the best class: near 1 a confident layer, far below a flat one.
+    /// The mean exact probability of the best class: near 1 for a confident layer, far below for a flat one.
     pub top_p_mean: f32,
     /// The mean standard deviation of a query's scores over the classes, in nats.
     pub score_spread: f32,
-    /// Queries whose best class is the best of no calibration query.
+    /// The number of queries whose best class is the best of no calibration query.
     pub unseen_queries: Option<usize>,
 }
 
-/// Probabilities against labels.
+/// The quality of probabilities, measured against labels.
 ///
 /// ```
 /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -150,13 +151,13 @@ pub struct Data {
 pub struct Quality {
     /// The share of queries whose best class is the label.
     pub accuracy: f32,
-    /// Mean −ln p of the label. Of probabilities that do not sum to one (self-normalised ones) it proves nothing.
+    /// Mean −ln p of the label, of probabilities that add up to one: see [`EstimatorReport::log_loss`].
     pub log_loss: f32,
-    /// Expected calibration error: |confidence − accuracy| over 15 bins of the best class's p.
+    /// The expected calibration error: |confidence − accuracy| over 15 bins of the best class's p.
     pub ece: f32,
 }
 
-/// Probabilities against labels, of the layers themselves.
+/// The quality of the probabilities of the layers themselves.
 ///
 /// ```
 /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -172,15 +173,15 @@ pub struct Quality {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Labelled {
-    /// The layer as it was given, at the model's temperature.
+    /// The given layer, at the model's temperature.
     pub float: Option<Quality>,
     /// The quantised layer with its exact Z.
     pub exact: Quality,
-    /// The quantised layer with Z taken to be one.
+    /// The quantised layer with the assumption Z = 1.
     pub self_normalised: Quality,
 }
 
-/// The figures of one estimator. Those that a method can't have are `null`.
+/// The figures of one estimator. Figures that a method cannot have are `null`.
 ///
 /// ```
 /// # use zhat::host::evaluate::{Evaluation, Method, Options};
@@ -199,53 +200,60 @@ pub struct Labelled {
 pub struct EstimatorReport {
     /// Its name; the default classifier's is "moments".
     pub name: &'static str,
-    /// Seeds that the figures are means over; one for methods that use none.
+    /// The number of seeds that the figures are means over; one for methods that use none.
     pub seeds: usize,
-    /// Mean work as a share of N: dot products of length d, nodes included.
+    /// The mean work as a share of N: dot products of length d, nodes included.
     pub work_mean: f32,
-    /// The work that 95 % of the queries stay within.
+    /// The work that 95 % of the queries do not exceed.
     pub work_p95: f32,
     /// The largest work.
     pub work_max: f32,
-    /// Mean |Ẑ−Z|/Z, Z the exact sum of the same quantised model.
+    /// The mean error of Z, |Ẑ−Z|/Z, with Z the exact sum of the same quantised model.
     pub err_mean: f32,
-    /// Its median.
+    /// The median error of Z.
     pub err_median: f32,
-    /// The error that 95 % of the queries stay below.
+    /// The error of Z that 95 % of the queries do not exceed.
     pub err_p95: f32,
-    /// The error that 99 % of the queries stay below.
+    /// The error of Z that 99 % of the queries do not exceed.
     pub err_p99: f32,
-    /// Mean |Ẑ−Z|/Z, Z that of the given float layer.
+    /// The mean error of Z, with Z that of the given float layer.
     pub err_float_mean: Option<f32>,
-    /// Mean |p − p'|, p of the best class found, p' of the float layer's best class.
+    /// The mean |p − p'|, with p of the best class found and p' of the float layer's best class.
     pub dp_mean: Option<f32>,
-    /// The share of queries whose best class was found; a class of equal score counts, no class at all does not.
+    /// The share of queries whose best class was found. A class of equal score counts as found; no class at all does
+    /// not.
     pub recall_at_1: Option<f32>,
-    /// The same for the best class of the given float layer.
+    /// The share of queries for which the best class of the given float layer was found.
     pub float_recall_at_1: Option<f32>,
     /// The mean share of the k best classes that were found.
     pub recall_at_k: Option<f32>,
     /// k.
     pub k: usize,
-    /// `recall_at_1` of the queries whose best class is the best of no calibration query.
+    /// `recall_at_1` over the queries whose best class is the best of no calibration query.
     pub unseen_recall_at_1: Option<f32>,
     /// Of the queries whose first class has a 95 % interval, the share where it holds the float layer's p of that class;
     /// without a float layer, the exact p of the quantised one.
     pub coverage95: Option<f32>,
-    /// The same for the classes at places 2 to 5.
+    /// `coverage95` for the classes at places 2 to 5.
     pub coverage95_others: Option<f32>,
-    /// The share of queries that are like those of the calibration; of the others no interval is given.
+    /// The share of familiar queries. The others get no interval.
     pub familiar: Option<f32>,
+    /// The share of queries whose energy is above the model's threshold.
+    pub rejected: Option<f32>,
     /// The mean width of that interval, in p.
     pub interval_width: Option<f32>,
-    /// With labels: the share of queries whose best class is the label. Methods that name no class are given the best one.
+    /// With labels: the share of queries whose best class is the label. Methods that name no class get the exact best
+    /// one.
     pub accuracy: Option<f32>,
-    /// With labels: mean −ln p of the label.
+    /// With labels: mean −ln p of the label, of probabilities that add up to one. A class that is named has exp(score)/Ẑ; all others
+    /// share what that leaves of one in proportion to their own exp(score), so that an Ẑ that is off costs in both directions.
     pub log_loss: Option<f32>,
-    /// With labels: expected calibration error of the best class's p.
+    /// With labels: the expected calibration error of the best class's p.
     pub ece: Option<f32>,
-    /// Mean time of a query on this host, one thread, in microseconds.
+    /// With labels: what p of the best class is worth, with uncertainties.
+    pub figures: Option<LabelFigures>,
+    /// The mean time of a query on this host, on one thread, in microseconds.
     pub time_us: f32,
-    /// That time over the time of `exact` in the same run: below one is faster.
+    /// The quotient of that time and the time of `exact` in the same run: below one is faster.
     pub time_ratio_to_exact: f32,
 }

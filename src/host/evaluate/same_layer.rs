@@ -1,4 +1,4 @@
-//! Whether a model was made from a layer: figures against another one say nothing.
+//! Detects that a model was made from another layer than the given one: figures against another layer are meaningless.
 //!
 //! Rounding moves a score by a hundredth of the spread of the scores, and it moves rows in directions that queries do not
 //! have. So a layer is a different one if both its scores and its rows are far off. A model's biases compensate for the rounding
@@ -8,7 +8,7 @@ use super::truth::{FloatLayer, QuantisedLayer, Rows};
 use crate::Model;
 use crate::host::{Matrix, linear};
 
-/// How a layer differs from the one that a model was made from.
+/// The difference of a layer from the one that a model was made from.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -24,27 +24,29 @@ use crate::host::{Matrix, linear};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mismatch {
-    /// The weights: the length of their difference, as a share of theirs.
+    /// The weights differ: the norm of the difference, as a share of theirs.
     Weights(f32),
-    /// The biases: their root mean square difference, in nats.
+    /// The biases differ: the root mean square difference, in nats.
     Biases(f32),
 }
 
-/// Queries and classes that are compared, at equal steps.
+/// The numbers of queries and classes that are compared, at equal steps.
 const QUERIES: usize = 64;
 const CLASSES: usize = 4096;
-/// A difference of scores above this share of their spread, and above this many nats, is more than rounding.
+/// Scores that differ by more than this share of their spread, and by more than this many nats, differ by more than
+/// rounding.
 const SCORES: f64 = 0.1;
 const NATS: f64 = 0.05;
-/// A difference of scores this many times that of their rows' part comes from the biases, beyond the rounding of floats.
+/// A difference of scores more than this many times that of the rows' part comes from the biases, if it exceeds the
+/// rounding of floats.
 const BIASES: f64 = 2.0;
 const FLOATS: f64 = 2e-3;
-/// A difference of rows above this share of their length is more than rounding.
+/// Rows that differ by more than this share of their norm differ by more than rounding.
 const ROWS: f64 = 0.25;
-/// A bias below this masks a class.
+/// The bias below which a class counts as masked.
 const MASKED: f32 = -1000.0;
 
-/// What differs by more than rounding explains, if anything does. Sizes have to be the same.
+/// Finds a difference that rounding does not explain. Layer and model must have the same sizes.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -95,14 +97,14 @@ pub fn mismatch(model: &Model<'_>, layer: FloatLayer<'_>, queries: &Matrix) -> O
     }
 }
 
-/// A row and its bias.
+/// Returns a row and its bias.
 fn row(rows: &impl Rows, row: usize) -> (Vec<f32>, f32) {
     let (mut weights, mut biases) = (Vec::new(), Vec::new());
     rows.block(row, 1, &mut weights, &mut biases);
     (weights, biases.first().copied().unwrap_or(0.0))
 }
 
-/// Squares of values and of their differences from others.
+/// Sums of squares of values, and of their differences from others.
 #[derive(Default)]
 struct Squares {
     values: f64,
@@ -118,12 +120,12 @@ impl Squares {
         self.count += 1;
     }
 
-    /// The root mean square difference.
+    /// Returns the root mean square difference.
     fn difference(&self) -> f64 {
         (self.differences / self.count.max(1) as f64).sqrt()
     }
 
-    /// The length of the difference, as a share of that of the values.
+    /// Returns the norm of the difference, as a share of that of the values.
     fn share(&self) -> f64 {
         if self.differences == 0.0 { 0.0 } else { (self.differences / self.values).sqrt() }
     }

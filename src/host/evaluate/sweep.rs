@@ -1,35 +1,35 @@
-//! Estimators over budgets and settings: what more or less work would give.
+//! Runs estimators over budgets and settings, to show the effect of more or less work.
 
-use super::{Effort, EvaluateError, Evaluation, Method, Options, stored_budget};
+use super::{EvaluateError, Evaluation, Method, Options, stored_budget};
 use crate::Model;
 use crate::host::Matrix;
 use crate::model::Budget;
 
-/// A setting and what it reached.
+/// A setting and its results.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Point {
     /// The estimator's name.
     pub estimator: &'static str,
-    /// What is not as it is stored.
+    /// The setting that differs from the stored one.
     pub setting: String,
     /// The cap, as a share of N.
     pub cap: f32,
-    /// See [`EstimatorReport`](super::EstimatorReport), as for the others.
+    /// The mean work, see [`EstimatorReport`](super::EstimatorReport).
     pub work_mean: f32,
-    /// The same.
+    /// The largest work.
     pub work_max: f32,
-    /// The same.
+    /// The mean error of Z.
     pub err_mean: f32,
-    /// The same.
+    /// The recall of the best class.
     pub recall_at_1: Option<f32>,
-    /// The same.
+    /// The coverage of the 95 % interval.
     pub coverage95: Option<f32>,
-    /// Whether no other point beats it in both work and error.
+    /// True if no other point is better in both work and error.
     pub pareto: bool,
 }
 
-/// Asks every estimator with every budget, a share of N; the default one also with other settings. `step` is told what
-/// is being asked, and from which share of the time to which it takes.
+/// Asks every estimator with every budget, a share of N; the default one also with other settings. `step` is told the setting that is
+/// being asked, how many were before it, and how many there are.
 ///
 /// # Errors
 /// [`EvaluateError`], for the first query that the model refuses.
@@ -39,33 +39,29 @@ pub fn sweep(
     methods: &[Method],
     shares: &[f32],
     seeds: usize,
-    step: &mut dyn FnMut(&str, f32, f32),
+    step: &mut dyn FnMut(&str, usize, usize),
 ) -> Result<Vec<Point>, EvaluateError> {
     let stored = stored_budget(model);
     let least = model.tree().map_or(1, |tree| tree.least_cap()) as u32;
     let mut asked = Vec::new();
     for &method in methods {
         for (setting, epsilon, expand) in settings(method, model, &stored) {
-            // Some cost the same whatever the budget is.
+            // The cost of these does not depend on the budget.
             let is_fixed = matches!(method, Method::Exact | Method::Fmbe | Method::SelfNormalised);
             for &share in if is_fixed { &shares[..shares.len().min(1)] } else { shares } {
                 let cap = ((share * model.classes() as f32) as u32).max((4 * least).div_ceil(3));
                 let budget = Budget { cap, epsilon, expand };
                 let options =
                     Options { methods: vec![method], seeds, budget: Some(budget), timed: false, ..Options::default() };
-                let effort = Effort::new(model, false, queries.rows(), &options, &budget).all;
-                asked.push((format!("{method}, {setting}, {:.1} %", 100.0 * share), setting.clone(), options, effort));
+                asked.push((format!("{method}, {setting}, {:.1} %", 100.0 * share), setting.clone(), options));
             }
         }
     }
-    let all: f64 = asked.iter().map(|(.., effort)| effort).sum();
-    let (mut points, mut done) = (Vec::new(), 0.0);
-    for (shown, setting, options, effort) in asked {
-        let (from, length) = (done / all, effort / all);
-        let at = |share: f32| (from + length * f64::from(share)) as f32;
-        let found =
-            Evaluation::watched(model, None, queries, &options, &mut |from, to| step(&shown, at(from), at(to)))?;
-        done += effort;
+    let of = asked.len();
+    let mut points = Vec::new();
+    for (at, (shown, setting, options)) in asked.into_iter().enumerate() {
+        step(&shown, at, of);
+        let found = Evaluation::run(model, None, queries, &options)?;
         let (Some(found), Some(budget)) = (found.report.estimators.first(), options.budget) else { continue };
         points.push(Point {
             estimator: found.name,
@@ -85,7 +81,7 @@ pub fn sweep(
     Ok(points)
 }
 
-/// Names, ε and links followed, as far as the method uses them.
+/// Lists names, ε and links followed for the settings of a method.
 fn settings(method: Method, model: &Model<'_>, stored: &Budget) -> Vec<(String, f32, u32)> {
     if !method.needs_index() {
         return vec![("–".into(), 0.0, 0)];
@@ -103,7 +99,7 @@ fn settings(method: Method, model: &Model<'_>, stored: &Budget) -> Vec<(String, 
     settings
 }
 
-/// The points that no other beats in both work and error, in the order of work.
+/// Returns the points that no other point beats in both work and error, in the order of work.
 ///
 /// ```
 /// use zhat::host::evaluate::pareto;
@@ -130,22 +126,15 @@ mod tests {
     use crate::host::{Kind, Layer};
 
     #[test]
-    fn parts_of_the_time_follow_each_other_from_nothing_to_all() {
+    fn every_setting_is_counted() {
         let layer = Layer::generate(500, 8, 1);
-        let queries = layer.queries(Kind::LanguageModel, 600, 1);
+        let queries = layer.queries(Kind::LanguageModel, 60, 1);
         let targets = Targets { work: 0.3, cap: 0.6, always_index: true, ..Targets::default() };
         let built = build(&layer.weights, &layer.biases, None, &targets, &mut |_| {}).unwrap();
-        let model = built.model.model();
-        let mut parts = Vec::new();
         let methods = [Method::Exact, Method::Moments, Method::Mimps];
-        sweep(&model, &queries, &methods, &[0.2, 0.5], 2, &mut |_, from, to| parts.push((from, to))).unwrap();
-        let options = Options { calibration: Some(&queries), ..Options::default() };
-        let mut own = Vec::new();
-        Evaluation::watched(&model, None, &queries, &options, &mut |from, to| own.push((from, to))).unwrap();
-        for parts in [parts, own] {
-            assert!(parts.len() > 3 && parts[0].0 == 0.0);
-            assert!(parts.windows(2).all(|pair| (pair[0].1 - pair[1].0).abs() < 1e-4), "{parts:?}");
-            assert!((parts[parts.len() - 1].1 - 1.0).abs() < 1e-4);
-        }
+        let mut counted = Vec::new();
+        let step = &mut |_: &str, at, of| counted.push((at, of));
+        let points = sweep(&built.model.model(), &queries, &methods, &[0.2, 0.5], 2, step).unwrap();
+        assert_eq!(counted, (0..points.len()).map(|at| (at, points.len())).collect::<Vec<_>>());
     }
 }

@@ -1,33 +1,33 @@
-//! The exact ln Z, top classes and spread of many queries at once, by blocked matrix products.
+//! Computes the exact ln Z, top classes and spread of many queries at once, by blocked matrix products.
 //!
-//! A block of queries times a block of rows is one product; ln Z = m + ln Σ exp(u − m) is kept as a running maximum and
-//! a sum for each query, so that memory is a few blocks whatever N and M are. Blocks of rows run in parallel and are
-//! joined in order: the same bits on any number of cores. The quantised layer is dequantised block by block; its ln Z
-//! agrees with the integer [`exact`](crate::exact) to 1e-5.
+//! A block of queries times a block of rows is one product. ln Z = m + ln Σ exp(u − m) is kept as a running maximum and
+//! a sum for each query, so that memory is a few blocks whatever N and the number of queries are. Blocks of rows run in
+//! parallel and are joined in order, so the bits are the same on any number of cores. The quantised layer is
+//! dequantised block by block; its ln Z agrees with the integer [`exact`](crate::exact) to 1e-5.
 
 use rayon::prelude::*;
 
 use crate::host::{Matrix, linear};
 use crate::{Error, Model, QueryBuffer};
 
-/// Rows of one product.
+/// The number of rows in one product.
 const ROWS: usize = 2048;
-/// Terms this far below the largest add less than N·e⁻⁴⁰.
+/// The distance in nats below the largest term at which terms are dropped: together they are below N·e⁻⁴⁰.
 const NEGLIGIBLE: f32 = -40.0;
 
-/// Rows with biases, any block of which is available as floats.
+/// Rows with biases, which can be read as floats in blocks.
 pub trait Rows: Sync {
-    /// How many rows.
+    /// Returns the number of rows.
     fn count(&self) -> usize;
-    /// Rows `first..first + count`: weights appended to `weights`, biases to `biases`.
+    /// Appends the weights and biases of rows `first..first + count` to the two lists.
     fn block(&self, first: usize, count: usize, weights: &mut Vec<f32>, biases: &mut Vec<f32>);
-    /// The class of a row.
+    /// Returns the class of a row.
     fn class(&self, row: usize) -> u32;
-    /// The score of one class.
+    /// Returns the score of one class.
     fn score(&self, class: usize, query: &[f32]) -> f32;
 }
 
-/// The layer as it was given, at a temperature.
+/// The given float layer, at a temperature.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -43,7 +43,7 @@ pub struct FloatLayer<'a> {
     pub weights: &'a Matrix,
     /// One bias for each class.
     pub biases: &'a [f32],
-    /// What scores are divided by.
+    /// The temperature that scores are divided by.
     pub temperature: f32,
 }
 
@@ -67,7 +67,7 @@ impl Rows for FloatLayer<'_> {
     }
 }
 
-/// The bias of a class that is masked: finite, so that sums over none but such are as well.
+/// The bias of a masked class: finite, so that sums over masked classes only are finite too.
 const MASKED: f32 = -2000.0;
 
 /// The rows of a model file, as floats. Queries have to be [`quantised`].
@@ -100,10 +100,10 @@ impl Rows for QuantisedLayer<'_> {
     }
 }
 
-/// The values that the model sees of these queries.
+/// Returns the values of these queries as the model quantises them.
 ///
 /// # Errors
-/// The number of the first query that the model refuses, and why.
+/// The number of the first query that the model refuses, and the reason.
 pub fn quantised(model: &Model<'_>, queries: &[f32]) -> Result<Vec<f32>, (usize, Error)> {
     let mut buffer = Box::new(QueryBuffer::<{ crate::kernels::MAX_DIM }>::empty());
     let mut values = Vec::with_capacity(queries.len());
@@ -126,13 +126,13 @@ pub struct Exact {
 }
 
 impl Exact {
-    /// The probability of the best class.
+    /// Returns the probability of the best class.
     pub fn top_p(&self) -> f32 {
         self.top.first().map_or(0.0, |&(_, score)| (score - self.log_z).exp())
     }
 }
 
-/// The exact answers to a block of queries, with the best `k` classes.
+/// Computes the exact answers to a block of queries, with the best `k` classes.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -153,7 +153,7 @@ pub fn exact(rows: &impl Rows, queries: &[f32], cols: usize, k: usize) -> Vec<Ex
     joined.into_iter().map(|all| all.finish()).collect()
 }
 
-/// Every score of one query, in the order of the rows.
+/// Computes every score of one query, in the order of the rows.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -221,7 +221,7 @@ impl Partial {
     }
 }
 
-/// One block of rows for all queries.
+/// Computes one block of rows for all queries.
 fn partial(rows: &impl Rows, queries: &[f32], cols: usize, k: usize, first: usize) -> Vec<Partial> {
     let count = ROWS.min(rows.count() - first);
     let (mut weights, mut biases) = (Vec::with_capacity(count * cols), Vec::with_capacity(count));
@@ -241,7 +241,7 @@ fn partial(rows: &impl Rows, queries: &[f32], cols: usize, k: usize, first: usiz
                 if below > NEGLIGIBLE {
                     part.sum += f64::from(below.exp());
                 }
-                // A masked class has no score.
+                // Masked classes are left out of the spread.
                 if below > -1e3 {
                     part.scores += f64::from(score);
                     part.squares += f64::from(score) * f64::from(score);
@@ -255,6 +255,27 @@ fn partial(rows: &impl Rows, queries: &[f32], cols: usize, k: usize, first: usiz
             part
         })
         .collect()
+}
+
+/// Returns the mean p of each class over all queries: the shares of the classes that the layer expects.
+///
+/// ```
+/// use zhat::host::evaluate::{FloatLayer, mean_p};
+/// use zhat::host::{Kind, Layer};
+///
+/// let layer = Layer::generate(60, 8, 1);
+/// let float = FloatLayer { weights: &layer.weights, biases: &layer.biases, temperature: 1.0 };
+/// let shares = mean_p(float, &layer.queries(Kind::Classifier, 20, 2));
+/// assert!((shares.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+/// ```
+pub fn mean_p(layer: FloatLayer<'_>, queries: &Matrix) -> Vec<f32> {
+    let mut sums = vec![0.0_f64; layer.weights.rows()];
+    for query in queries.iter() {
+        let scores = scores(&layer, query);
+        let log_z = linear::log_sum_exp(&scores);
+        sums.iter_mut().zip(&scores).for_each(|(sum, score)| *sum += f64::from((score - log_z).exp()));
+    }
+    sums.iter().map(|sum| (sum / queries.rows().max(1) as f64) as f32).collect()
 }
 
 #[cfg(test)]

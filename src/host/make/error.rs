@@ -4,6 +4,7 @@ use core::fmt;
 
 use crate::host::BuildError;
 use crate::host::evaluate::EvaluateError;
+use crate::host::label::SetsError;
 
 /// Why there is no model.
 ///
@@ -41,6 +42,8 @@ pub enum MakeError {
         /// The work that it took.
         work: f32,
     },
+    /// There are no sets of classes of the levels that were asked for.
+    Sets(SetsError),
     /// Something has another length than it should.
     Length {
         /// What.
@@ -57,6 +60,7 @@ impl fmt::Display for MakeError {
         match self {
             Self::Build(error) => error.fmt(f),
             Self::Evaluate(error) => error.fmt(f),
+            Self::Sets(error) => error.fmt(f),
             Self::Flash { limit, least, rows } => write!(
                 f,
                 "the model does not fit into {limit} bytes: the least is {least} bytes, {rows} of them rows and biases"
@@ -78,6 +82,12 @@ impl core::error::Error for MakeError {}
 impl From<BuildError> for MakeError {
     fn from(error: BuildError) -> Self {
         Self::Build(error)
+    }
+}
+
+impl From<SetsError> for MakeError {
+    fn from(error: SetsError) -> Self {
+        Self::Sets(error)
     }
 }
 

@@ -3,10 +3,11 @@
 //! Bounds on the nodes come first: answers are the same without them, only what is certain can't be told. Then links at fewer
 //! rows and larger leaves, the largest file that is expected to fit first.
 
-use super::{Course, Doing, MakeError, Maker, Step, add_lookup};
+use super::{MakeError, Maker, Step, add_lookup};
 use crate::host::BuildError;
 use crate::host::build::{Built, Plan, Targets};
-use crate::model::{FileWriter, Measured, Names, Section};
+use crate::kernels;
+use crate::model::{FileWriter, Measured, Names, Recognition, Section, Sets};
 use crate::rows::Indices;
 
 impl Maker<'_> {
@@ -26,6 +27,14 @@ impl Maker<'_> {
         if self.request.lookup {
             add_lookup(&mut file, &built.model);
         }
+        if !self.request.sets.is_empty() {
+            let levels: Vec<[f32; 3]> = self.request.sets.iter().map(|&level| [level; 3]).collect();
+            file.optional(Section::Sets, &Sets::encode(0, (0, 0.0), &levels));
+        }
+        if let Some(unknown) = self.request.unknown {
+            let row = vec![0; self.request.targets.bits.row_len(unknown.cols().next_multiple_of(kernels::ROW_ALIGN))];
+            file.optional(Section::Known, &Recognition::encode([0; 2], [0.0; 5], 0.0, 0.0, &row));
+        }
         if let Some(names) = self.request.names {
             file.optional(Section::Names, &Names::encode(names));
         }
@@ -38,7 +47,6 @@ impl Maker<'_> {
         built: Built,
         targets: &Targets,
         limit: usize,
-        course: &mut Course,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
         if self.size(&built)? <= limit {
@@ -74,9 +82,7 @@ impl Maker<'_> {
                 continue;
             }
             let targets = Targets { plans: vec![step], linked: Some(step.linked), ..targets.clone() };
-            course.one_more();
-            let built =
-                self.build(&targets, &mut |stage| progress(course.stage(stage, |task| Doing::Smaller(step, task))))?;
+            let built = self.build(&targets, &mut |stage| progress(Step::Smaller(step, stage)))?;
             let built = without_bounds(built)?;
             let size = self.size(&built)?;
             if size <= limit {

@@ -1,72 +1,64 @@
 //! From what a user has and wants to a finished model file: splits the queries, fits the temperature, meets a limit on
 //! the error or on the size, adds names, and measures the result on queries that nothing was tuned on.
 
-mod course;
 mod error;
 mod flash;
+mod parts;
 mod request;
 
 pub use error::MakeError;
 pub use request::{Knobs, Request};
 
-use course::Course;
+use parts::Parts;
 
-use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, Task, build, indices};
-use crate::host::evaluate::{Evaluation, FloatLayer, Method, Options, Report};
+use crate::host::build::{Built, Chosen, NoIndex, Plan, Stage, Targets, build, indices};
+use crate::host::evaluate::{EvaluateError, Evaluation, FloatLayer, Method, Options, Report};
+use crate::host::label::{
+    KnownFigures, MapFigures, Mapped, SetFigures, SetsError, fit_map, set_figures, shifted, with_known, with_sets,
+};
 use crate::host::{BuildError, Matrix, fit_temperature};
-use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings};
+use crate::model::{FileWriter, Measured, ModelBuf, Names, Section, Settings, Trust};
 
-/// With fewer queries than this there is nothing to put aside.
-const FEW: usize = 80;
 /// Works that are tried for a limit on the error: from a half per cent to all of it, each 1.4 times the one before.
 const LEAST_WORK: f32 = 0.005;
 const STEPS: usize = 15;
+/// With fewer labelled queries none are put aside for sets of classes.
+const LEAST_LABELS: usize = 80;
 
-/// What is being done, for whoever shows it, and which part of the whole time it is expected to take. What turns out to be
-/// needed on the way moves the shares.
+/// A step of making a model, for progress display.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
 ///
-/// use zhat::host::make::{Doing, Request, make};
+/// use zhat::host::make::{Request, Step, make};
 ///
-/// let request = Request::new(&layer.weights, &layer.biases);
+/// let request = Request { max_error: Some(0.05), ..Request::new(&layer.weights, &layer.biases) };
 /// let mut reported = false;
-/// make(&request, &mut |step| reported |= step.doing == Doing::Report)?;
+/// make(&request, &mut |step| reported |= step == Step::Report)?;
 /// assert!(reported);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// What is done.
-    pub doing: Doing,
-    /// The share of the time before it.
-    pub from: f32,
-    /// The share of the time up to its end.
-    pub to: f32,
-}
-
-/// What is done in a step.
-///
-/// ```
-/// use zhat::host::build::Task;
-/// use zhat::host::make::Doing;
-///
-/// let is_fitting = |doing| matches!(doing, Doing::Smaller(..));
-/// assert!(!is_fitting(Doing::Build(Task::Finish)));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Doing {
-    /// Fitting the temperature.
+pub enum Step {
+    /// Fits the temperature.
     Temperature,
-    /// Building for the targets.
-    Build(Task),
-    /// Building with fewer links or larger leaves, to fit the flash.
-    Smaller(Plan, Task),
-    /// Building for this work, to meet the limit on the error.
-    Work(f32, Task),
-    /// Measuring on the queries put aside.
+    /// Builds for the targets.
+    Build(Stage),
+    /// Builds with fewer links or larger leaves, to fit the flash.
+    Smaller(Plan, Stage),
+    /// Builds for this work, to meet the limit on the error: which try of a bisection.
+    Work {
+        /// The work that is tried.
+        work: f32,
+        /// Which try it is.
+        at: usize,
+        /// Of how many at most.
+        of: usize,
+        /// The stage of its build.
+        stage: Stage,
+    },
+    /// Measures the result on the queries put aside.
     Report,
 }
 
@@ -92,6 +84,14 @@ pub struct Made {
     pub report: Option<Report>,
     /// What scores were divided by.
     pub temperature: f32,
+    /// How sets of classes did on labels that nothing was made from: one for each level, if there were such labels.
+    pub sets: Vec<SetFigures>,
+    /// How well inputs that are none of the classes are told, if there were examples of them, and queries, in sufficient number.
+    pub known: Option<KnownFigures>,
+    /// Which map from scores to probabilities was fitted, if one was asked for.
+    pub map: Option<MapFigures>,
+    /// The layer that the model was made from, where that is not the one that was given: weights and biases.
+    pub layer: Option<(Matrix, Vec<f32>)>,
 }
 
 /// Makes a model.
@@ -113,41 +113,67 @@ pub struct Made {
 /// [`MakeError`].
 pub fn make(request: &Request<'_>, progress: &mut dyn FnMut(Step)) -> Result<Made, MakeError> {
     check(request)?;
-    let (tune, held) = split(request);
-    let tuned = tune.as_ref().or(request.queries);
-    let mut course = Course::new(request, tuned.map(Matrix::rows), held.as_ref().or(request.report).map(Matrix::rows));
+    let parts = Parts::of(request);
+    let (tuned, held) = (parts.tune.as_ref().or(request.queries), parts.held.as_ref().or(request.report));
     let mut temperature = 1.0;
-    if let (true, Some(labels), Some(queries)) = (request.fit_temperature, request.labels, request.queries) {
-        progress(course.temperature());
-        // The labels of what is put aside are not looked at.
-        let part = tune.as_ref().unwrap_or(queries);
-        temperature = fit_temperature(request.weights, request.biases, part, labels);
+    let mut map = None;
+    let mut changed = None;
+    if let (true, Some(fit)) = (request.fit_temperature || request.fit_map, parts.fit()) {
+        progress(Step::Temperature);
+        if request.fit_map {
+            let Mapped { weights, biases, figures } = fit_map(request.weights, request.biases, fit);
+            temperature = figures.temperature;
+            changed = Some((weights, biases));
+            map = Some(figures);
+        } else {
+            temperature = fit_temperature(request.weights, request.biases, fit.queries, fit.labels);
+            changed = (temperature != 1.0).then(|| at_temperature(request, temperature));
+        }
     }
-    let scaled = (temperature != 1.0).then(|| at_temperature(request, temperature));
-    let (weights, biases) = match &scaled {
+    if let Some((before, after)) = request.priors {
+        let (weights, biases) = changed.unwrap_or_else(|| (request.weights.clone(), request.biases.to_vec()));
+        let biases = shifted(&biases, before, after);
+        changed = Some((weights, biases));
+    }
+    let (weights, biases) = match &changed {
         Some((weights, biases)) => (weights, &biases[..]),
         None => (request.weights, request.biases),
     };
     let maker = Maker { request, weights, biases, queries: tuned };
-    let built = maker.built(&mut course, progress)?;
-    progress(course.report());
-    let mut report = match held.as_ref().or(request.report) {
+    let Built { mut model, index, .. } = maker.built(progress)?;
+    progress(Step::Report);
+    let mut report = match held {
         Some(held) => {
             let layer = FloatLayer { weights, biases, temperature: 1.0 };
-            // The labels of what was put aside are the last ones.
-            let labels = request.labels.filter(|_| request.report.is_none());
-            let labels = labels.map(|labels| &labels[labels.len() - held.rows()..]);
+            // Other labelled queries are not those that are reported on.
+            let is_of_held = request.labelled.is_none() || request.report_labels.is_some();
+            let labels = parts.test().filter(|_| is_of_held).map(|test| test.labels);
             let options = Options { methods: vec![Method::Moments], timed: false, labels, ..Default::default() };
-            Some(Evaluation::run(&built.model.model(), Some(layer), held, &options)?.report)
+            Some(Evaluation::run(&model.model(), Some(layer), held, &options)?.report)
         }
         None => None,
     };
     if let Some(report) = &mut report {
         report.model.temperature = temperature;
     }
-    let Built { model, index, .. } = built;
+    let mut sets = Vec::new();
+    if let Some(&level) = request.sets.first() {
+        let labelled = parts.sets().ok_or(SetsError::Labels { level, found: 0, least: LEAST_LABELS })?;
+        model = with_sets(&model, labelled, parts.fit(), request.sets)?;
+        if let Some(test) = parts.test() {
+            sets = set_figures(&model.model(), test, Some(&parts.building())).map_err(SetsError::Model)?;
+        }
+    }
+    let mut known = None;
+    if let (Some(unknown), Some(tuned), Some(held)) = (request.unknown, tuned, held) {
+        let made = with_known(&model, tuned, held, unknown, request.targets.reject).map_err(BuildError::File)?;
+        known = made.map(|(with, figures)| {
+            model = with;
+            figures
+        });
+    }
     let model = finish(model, temperature, request, report.as_ref())?;
-    Ok(Made { model, index, report, temperature })
+    Ok(Made { model, index, report, temperature, sets, known, map, layer: changed })
 }
 
 fn check(request: &Request<'_>) -> Result<(), MakeError> {
@@ -157,26 +183,26 @@ fn check(request: &Request<'_>) -> Result<(), MakeError> {
     if let Some(names) = request.names {
         same("names", names.len(), request.weights.rows())?;
     }
-    if let (Some(labels), Some(queries)) = (request.labels, request.queries) {
+    let of_what = [(request.labels, request.labelled.or(request.queries)), (request.report_labels, request.report)];
+    for (labels, queries) in of_what.into_iter().filter_map(|(labels, queries)| labels.zip(queries)) {
         same("labels", labels.len(), queries.rows())?;
+        if let Some(&label) = labels.iter().find(|&&label| label >= request.weights.rows()) {
+            return Err(EvaluateError::Size("label", label).into());
+        }
+    }
+    for priors in request.priors.iter().flat_map(|&(before, after)| [before, after]) {
+        same("shares of classes", priors.len(), request.weights.rows())?;
     }
     if let Some(report) = request.report {
         same("columns of the queries to report on", report.cols(), request.weights.cols())?;
     }
-    Ok(())
-}
-
-/// Queries to tune on and queries to report on, where the request leaves that open.
-fn split(request: &Request<'_>) -> (Option<Matrix>, Option<Matrix>) {
-    match request.queries {
-        Some(queries) if request.report.is_none() && queries.rows() >= FEW => {
-            let first = queries.rows() - queries.rows() / 5;
-            let (tune, held) = queries.data().split_at(first * queries.cols());
-            let part = |data: &[f32]| Matrix::new(data.to_vec(), queries.cols());
-            (part(tune), part(held))
-        }
-        _ => (None, None),
+    if let Some(unknown) = request.unknown {
+        same("columns of the queries of no class", unknown.cols(), request.weights.cols())?;
     }
+    if let Some(labelled) = request.labelled {
+        same("columns of the queries with labels", labelled.cols(), request.weights.cols())?;
+    }
+    Ok(())
 }
 
 fn at_temperature(request: &Request<'_>, temperature: f32) -> (Matrix, Vec<f32>) {
@@ -193,7 +219,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn built(&self, course: &mut Course, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
+    fn built(&self, progress: &mut dyn FnMut(Step)) -> Result<Built, MakeError> {
         let Request { targets, knobs, max_error, flash, .. } = self.request;
         if let Some(limit) = *flash {
             let rows = self.fixed_bytes();
@@ -203,13 +229,13 @@ impl Maker<'_> {
         }
         let plans = knobs.apply(targets.plans(self.queries.is_some(), self.request.weights.rows()));
         let targets = Targets { plans, ..targets.clone() };
-        let built = self.build(&targets, &mut |stage| progress(course.stage(stage, Doing::Build)))?;
+        let built = self.build(&targets, &mut |stage| progress(Step::Build(stage)))?;
         let built = match *flash {
-            Some(limit) => self.smaller(built, &targets, limit, course, progress)?,
+            Some(limit) => self.smaller(built, &targets, limit, progress)?,
             None => built,
         };
         match *max_error {
-            Some(limit) => self.least_work(built, &targets, limit, course, progress),
+            Some(limit) => self.least_work(built, &targets, limit, progress),
             None => Ok(built),
         }
     }
@@ -224,7 +250,6 @@ impl Maker<'_> {
         built: Built,
         targets: &Targets,
         limit: f32,
-        course: &mut Course,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Built, MakeError> {
         let plans = match built.index {
@@ -237,11 +262,13 @@ impl Maker<'_> {
         let work = |step: usize| (LEAST_WORK * 2.0_f32.powf(step as f32 / 2.0)).min(1.0);
         let error = |built: &Built| built.index.as_ref().map_or(0.0, |chosen| chosen.expected.error);
         let ratio = (targets.cap / targets.work).max(1.0);
+        // A bisection halves what is left; at last all rows are tried.
+        let (mut at, of) = (0, STEPS.ilog2() as usize + 2);
         let mut tries = |step: usize| {
             let work = work(step);
+            at += 1;
             let targets = Targets { work, cap: (work * ratio).min(1.0), plans: plans.clone(), ..targets.clone() };
-            course.next();
-            self.build(&targets, &mut |stage| progress(course.stage(stage, |task| Doing::Work(work, task))))
+            self.build(&targets, &mut |stage| progress(Step::Work { work, at, of, stage }))
         };
         let (mut low, mut high) = (0, STEPS);
         let mut best: Option<Built> = None;
@@ -279,7 +306,7 @@ fn finish(
     if temperature == 1.0 && request.names.is_none() && !request.lookup && report.is_none() {
         return Ok(model);
     }
-    let settings = model.model().settings().copied();
+    let (settings, trust) = (model.model().settings().copied(), model.model().trust());
     let mut file = FileWriter::reopen(&model).map_err(BuildError::File)?;
     if request.lookup {
         add_lookup(&mut file, &model);
@@ -304,6 +331,10 @@ fn finish(
             spread: report.data.score_spread,
         };
         file.optional(Section::Measured, &measured.to_words());
+        // The builder knows of fewer queries.
+        if let (Some(trust), Some(reject_rate)) = (trust, found.rejected) {
+            file.optional(Section::Trust, &Trust { reject_rate, ..trust }.to_words());
+        }
     }
     Ok(file.into_model().map_err(BuildError::File)?)
 }

@@ -23,12 +23,24 @@ pub struct Request<'a> {
     pub biases: &'a [f32],
     /// Queries to tune on.
     pub queries: Option<&'a Matrix>,
-    /// The true class of each of them.
+    /// The true class of each of them; of each of `labelled`, where there are such.
     pub labels: Option<&'a [usize]>,
+    /// Other queries that the labels are of. Nothing else is tuned on them.
+    pub labelled: Option<&'a Matrix>,
+    /// The shares of the inputs for which sets of classes are to hold the true one.
+    pub sets: &'a [f32],
     /// Whether to divide scores by the temperature that suits the labels best.
     pub fit_temperature: bool,
+    /// Whether to fit the temperature and, where labels held out say that it is better, a bias or a factor of each class.
+    pub fit_map: bool,
+    /// The shares of the classes among the inputs that the layer was trained for, and among those of the deployment.
+    pub priors: Option<(&'a [f32], &'a [f32])>,
     /// Queries to report on; without them, the last fifth of `queries` is put aside for that.
     pub report: Option<&'a Matrix>,
+    /// The true class of each of `report`.
+    pub report_labels: Option<&'a [usize]>,
+    /// Queries of inputs that are none of the classes.
+    pub unknown: Option<&'a Matrix>,
     /// A name for each class.
     pub names: Option<&'a [String]>,
     /// Work, cap, seed, and plans to try.
@@ -58,8 +70,14 @@ impl<'a> Request<'a> {
             biases,
             queries: None,
             labels: None,
+            labelled: None,
+            sets: &[],
             fit_temperature: false,
+            fit_map: false,
+            priors: None,
             report: None,
+            report_labels: None,
+            unknown: None,
             names: None,
             targets: Targets::default(),
             knobs: Knobs::default(),

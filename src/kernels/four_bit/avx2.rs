@@ -5,13 +5,13 @@ use core::arch::x86_64::*;
 
 use super::{BLOCK, WORD, before, row_len};
 
-/// Words of a block with its scales.
+/// The words of a block, with its scales.
 const WORDS: usize = 1 + BLOCK / WORD;
-/// Rows that share what is made of a block of the query.
+/// The number of rows that share the preparation of a block of the query.
 const TOGETHER: usize = 4;
 
-/// The dot products of these rows, one for each place; false, and nothing done, if this processor does not have AVX2. A row
-/// that is too short has zero.
+/// Computes the dot products of these rows, one for each place; zero for a row that is too short. Returns false and
+/// does nothing if this processor does not have AVX2.
 pub fn dots<'a>(rows: impl Iterator<Item = &'a [i16]>, query: &[i16], dots: &mut [i32]) -> bool {
     if !is_x86_feature_detected!("avx2") || !query.len().is_multiple_of(4) {
         return false;
@@ -77,7 +77,7 @@ fn together(rows: [&[i16]; TOGETHER], query: &[i16]) -> [i32; TOGETHER] {
     })
 }
 
-/// Of the words of a half of the query, those at even places and those at odd ones, each in order.
+/// Splits the words of half a block of the query into those at even places and those at odd ones, each in order.
 #[target_feature(enable = "avx2")]
 fn apart(values: &[i16; BLOCK / 2]) -> [__m256i; 2] {
     let start = values.as_ptr();
@@ -89,7 +89,7 @@ fn apart(values: &[i16; BLOCK / 2]) -> [__m256i; 2] {
     [even, odd].map(|mixed| _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed))
 }
 
-/// A group's sum times its scale in the lanes 0, 2, 4 and 6.
+/// Multiplies the sum of each group with its scale, in the lanes 0, 2, 4 and 6.
 #[target_feature(enable = "avx2")]
 fn of_block(words: &[[i16; 2]; WORDS], factors: [__m256i; 4]) -> __m256i {
     let mask = _mm256_set1_epi32(0xf000_f000_u32 as i32);

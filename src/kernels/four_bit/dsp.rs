@@ -11,8 +11,8 @@ use core::ops::Range;
 use super::row_len;
 use crate::hint::keep_small;
 
-/// The dot products of rows with the query: of those that are picked by their numbers, or of the first ones. Zeros if
-/// something is not on a word or a row is not in the table.
+/// Computes the dot products of rows with the query: of the picked ones, or else of the first ones. Writes zeros if
+/// table or query does not start on a word, or a picked row is not in the table.
 #[inline(never)]
 pub fn dots(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
     let len = row_len(query.len());
@@ -40,15 +40,16 @@ fn are_below(picked: &[u32], rows: usize) -> bool {
     })
 }
 
-/// Two numbers of the word in `$word`, times the query's word in `$query`, by `$multiply` with `$to`.
+/// Makes two numbers of the word in `$word` and multiplies them with the query's word in `$query`, by `$multiply` with
+/// `$to`.
 macro_rules! two_columns {
     ($word:literal, $query:literal, $multiply:literal, $to:literal) => {
         concat!("and r1, r6, ", $word, "\n", $multiply, " r5, r1, ", $query, $to, "\n")
     };
 }
 
-/// The four words of the query after those of r8, r9, r10 and lr times the word in `$word`; the first product by `$multiply`
-/// with `$to`.
+/// Loads four words of the query into r8, r9, r10 and lr and multiplies them with the word in `$word`; the first
+/// product by `$multiply` with `$to`.
 macro_rules! eight_columns {
     ($word:literal, $multiply:literal, $to:literal) => {
         concat!(
@@ -67,8 +68,8 @@ macro_rules! eight_columns {
     };
 }
 
-/// A group whose scale is `$shift` below the highest bits of the word in r4, added to r3: 84 bytes. Its second word is at byte 40, what comes
-/// after it at byte 76.
+/// Multiplies a group, whose scale is `$shift` below the highest bits of the word in r4, and adds it to r3: 84 bytes.
+/// Its second word is at byte 40, the code after it at byte 76.
 macro_rules! group {
     ($shift:literal) => {
         concat!(
@@ -82,15 +83,16 @@ macro_rules! group {
     };
 }
 
-/// Fills `places` with the dot products of the rows with these numbers or, if there are none, of consecutive ones.
+/// Fills `places` with the dot products of the rows at the indices in `numbers` or, if that is null, of consecutive
+/// rows.
 ///
-/// A frame on the stack has what each row begins with: one LDM loads the query's address, zero for the total, the number of
-/// blocks, and where to begin: at the first group that the first block has, or in front of it where that group has fewer
-/// columns. r6 and r7 the compiler will not lend to `asm!`: they are saved by hand.
+/// A frame on the stack has what each row begins with: one LDM loads the query's address, zero for the total, the
+/// number of blocks, and where to begin: at the first group of the first block, or in front of it where that group has
+/// fewer columns. The compiler does not lend r6 and r7 to `asm!`: they are saved by hand.
 ///
 /// # Safety
-/// Table and query are on words; the query's columns are a multiple of four, and not none; a row has `row_bytes`, which
-/// is twice its [`row_len`]. `places` is not empty, and the table has a row for each place.
+/// Table and query are on words; the query's columns are a multiple of four, and at least four; a row has `row_bytes`,
+/// which is twice its [`row_len`]. `places` is not empty, and the table has a row for each place.
 #[inline(always)]
 unsafe fn dot_each(table: *const i16, numbers: *const u32, query: &[i16], row_bytes: usize, places: Range<*mut i32>) {
     // SAFETY: for each row the code reads ⌈stride/64⌉ words of scales, and ⌈stride/8⌉ words of numbers: whole groups of

@@ -1,8 +1,8 @@
 //! Dot products of 4-bit rows with an int16 query.
 //!
 //! **Rows.** Sixteen columns share a scale: a weight is w = s·n, with s and n whole numbers from −8 to 7. A negative s
-//! turns the range of n around, so that the longer end of it is where the larger weights are. |w| is at most 64: what holds
-//! for int8 weights holds for these.
+//! turns the range of n around, so that the longer end of it is where the larger weights are. |w| is at most 64, so the
+//! bounds for int8 weights hold.
 //!
 //! A row is as if columns in front filled it up to whole blocks of 64. A block is a word with the scales of its four groups
 //! in its low half, the first in the highest four bits, and then eight words of n. What is in front of the first column has
@@ -48,28 +48,30 @@ pub const BLOCK: usize = 64;
 /// Columns in a word.
 const WORD: usize = 8;
 
-/// A row of `stride` columns as the file has it: 16-bit numbers, two for each word.
+/// Returns the length of a row of `stride` columns in the file, in 16-bit numbers, two for each word.
 #[inline]
 pub const fn row_len(stride: usize) -> usize {
     2 * (stride.div_ceil(WORD) + stride.div_ceil(BLOCK))
 }
 
-/// The sum of squares of a row's weights that a query has to be made for at least, so that no group's sum overflows.
+/// Returns the smallest sum of squares of a row's weights that a query has to be quantised for, so that no group's sum
+/// overflows.
 ///
-/// No n is above 8: a group's are at most 8·√16 long, and with a query whose norm is below 2^14 the sum stays below 2^19, what
-/// 32 bits have left after 12. That is the norm for rows of 512 or longer; of fewer columns than a group, for
-/// shorter ones.
+/// No n is above 8, so the norm of a group's is at most 8·√16. With a query whose norm is below 2^14 the sum stays
+/// below 2^19, which is what 32 bits have left after 12. Rows of 512 or longer imply that norm; rows shorter than a
+/// group need less.
 pub const fn least_largest_row(stride: usize) -> u32 {
     let columns = if stride < GROUP { stride } else { GROUP };
     (columns as u32) << 14
 }
 
-/// Columns in front of the first one.
+/// Returns the number of absent columns in front of the first one.
 const fn before(stride: usize) -> usize {
     stride.next_multiple_of(BLOCK) - stride
 }
 
-/// Where a row has `column`: its word of scales, its word, and the bits in both that are below the number.
+/// Returns the position of `column` in a row: its word of scales and its word, each with the number of bits below the
+/// column's.
 const fn place(column: usize, stride: usize) -> [(usize, u32); 2] {
     let front = before(stride);
     let at = column + front;
@@ -83,10 +85,10 @@ const fn place(column: usize, stride: usize) -> [(usize, u32); 2] {
     [(start, 12 - 4 * (at % BLOCK / GROUP) as u32), (word, (16 * half + 12 - 4 * order) as u32)]
 }
 
-/// Where a row has its own scale.
+/// The position of a row's own scale, in 16-bit numbers.
 pub(crate) const SCALE: usize = 1;
 
-/// The weight of a column; zero where a row has none.
+/// Returns the weight of a column; zero if the row has no such column.
 pub fn weight(row: &[i16], column: usize, stride: usize) -> i8 {
     let [scale, number] = place(column, stride).map(|(word, low)| match row.get(2 * word..2 * word + 2) {
         Some(&[first, second]) => four_bits(to_word([first, second]) << (28 - low)),
@@ -95,26 +97,26 @@ pub fn weight(row: &[i16], column: usize, stride: usize) -> i8 {
     (scale * number) as i8
 }
 
-/// The scales of rows, each a row after the one before; `None` if the rows do not start on a word.
+/// Returns the scales of rows, consecutive ones a row's length apart; `None` if the rows do not start on a word.
 pub fn scales(rows: &[i16]) -> Option<&[u16]> {
     let is_aligned = rows.as_ptr().addr().is_multiple_of(size_of::<u32>());
     is_aligned.then(|| bytemuck::cast_slice(rows.get(SCALE..).unwrap_or(&[])))
 }
 
-/// Two numbers as the word that they are in the file.
+/// Joins two numbers to a word as in the file.
 #[inline]
 const fn to_word([low, high]: [i16; 2]) -> u32 {
     low as u16 as u32 | (high as u32) << 16
 }
 
-/// The highest four bits as a signed number.
+/// Returns the highest four bits as a signed number.
 #[inline]
 const fn four_bits(word: u32) -> i32 {
     word as i32 >> 28
 }
 
-/// The sum of the squares of a row's weights; `None` if there is anything where there are no columns: in front of the first,
-/// or behind the last of `dim`, which the stride rounds up.
+/// Returns the sum of the squares of a row's weights. `None` if a bit is set where there are no columns: in front of
+/// the first, or behind the last of `dim`, which the stride rounds up.
 #[inline(never)]
 pub fn squares(row: &[i16], dim: usize) -> Option<u32> {
     let stride = dim.next_multiple_of(ROW_ALIGN);
@@ -156,11 +158,12 @@ pub fn squares(row: &[i16], dim: usize) -> Option<u32> {
     (last & PADDING[(stride - dim) % ROW_ALIGN] == 0).then_some(total)
 }
 
-/// The dot products of rows of a table with the query: of those that are picked by their numbers, or of the first ones. One for
-/// each place in `dots`; zero for a picked row that the table does not have, and nothing done where there is no row left.
+/// Computes the dot products of rows of a table with the query: of the picked ones, or else of the first ones. Fills
+/// each place in `dots`; writes zero for a picked row that the table does not have, and nothing if there is no row
+/// left.
 ///
-/// Table and query start on a word; with the DSP kernel places are zero where they do not, or where any picked row is none of
-/// the table's: no model and no search has such.
+/// Table and query must start on a word. The DSP kernel writes zeros if they do not, or if any picked row is not in the
+/// table; no model and no search picks such a row.
 #[inline]
 pub fn dots(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
     #[cfg(zhat_dsp)]
@@ -169,7 +172,7 @@ pub fn dots(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i3
     each(table, picked, query, dots);
 }
 
-/// The same, by the kernels that take one row or a few.
+/// Computes the dot products with the kernels that take one row or a few.
 #[cfg(not(zhat_dsp))]
 #[inline(never)]
 fn each(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) {
@@ -191,8 +194,8 @@ fn each(table: &[i16], picked: Option<&[u32]>, query: &[i16], dots: &mut [i32]) 
     }
 }
 
-/// Numbers and scales as a row: the weight of a column is its number times the scale of its group, of which the first may
-/// have fewer columns.
+/// Packs numbers and scales as a row. The weight of a column is its number times the scale of its group; the first
+/// group may have fewer columns.
 #[cfg(any(test, feature = "std"))]
 pub fn pack(numbers: &[i8], scales: &[i8]) -> Vec<i16> {
     let stride = numbers.len();
@@ -207,7 +210,7 @@ pub fn pack(numbers: &[i8], scales: &[i8]) -> Vec<i16> {
     words.iter().flat_map(|&word| [word as i16, (word >> 16) as i16]).collect()
 }
 
-/// The group of a column in a row of `stride` columns.
+/// Returns the group of a column in a row of `stride` columns.
 #[cfg(any(test, feature = "std"))]
 pub const fn group_of(column: usize, stride: usize) -> usize {
     (column + before(stride) % GROUP) / GROUP

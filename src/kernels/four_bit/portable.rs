@@ -4,7 +4,7 @@ use super::{BLOCK, GROUP, WORD, before, four_bits, to_word};
 use crate::hint::keep_small;
 use crate::kernels::BY_WORDS;
 
-/// The dot product of a row, of as many columns as the query has; words that the row does not have are zero.
+/// Computes the dot product of a row with the query. Words that the row does not have are zero.
 #[inline]
 pub fn dot(row: &[i16], query: &[i16]) -> i32 {
     if BY_WORDS {
@@ -15,13 +15,13 @@ pub fn dot(row: &[i16], query: &[i16]) -> i32 {
     sum(row, fours.map(|(&[a, b], &[c, d])| [a, b, c, d]), query.len())
 }
 
-/// Over the values of four columns at a time: the odd ones, then the even ones.
+/// Adds the products of four columns at a time, given the odd values of the query and then the even ones.
 #[inline]
 fn sum(row: &[i16], query: impl Iterator<Item = [i16; 4]>, stride: usize) -> i32 {
     let mut words = row.as_chunks().0.iter();
     let mut next = || words.next().map_or(0, |&pair| to_word(pair));
     let mut at = before(stride);
-    // What the first columns find when they begin in the middle of something.
+    // If the first columns begin inside a group or a word, these are its scale and numbers.
     let mut scales = if at == 0 { 0 } else { next() << 16 << (at / GROUP * 4) };
     let mut word = if at.is_multiple_of(WORD) { 0 } else { next() << WORD };
     let (mut sum, mut total) = (0i32, 0i32);

@@ -2,7 +2,7 @@ use super::*;
 use crate::kernels::query_slot;
 use proptest::prelude::*;
 
-/// Numbers and scales of a row, and the row.
+/// The numbers and scales of a row, and the packed row.
 struct Row {
     weights: Vec<i8>,
     stored: Vec<i16>,
@@ -15,7 +15,7 @@ fn row(stride: usize, mut next: impl FnMut() -> i8) -> Row {
     Row { weights, stored: pack(&numbers, &scales) }
 }
 
-/// What every kernel is to give, from the words of the documentation.
+/// Computes the expected result of every kernel from the formula in the documentation.
 fn truth(row: &Row, query: &[i16]) -> i32 {
     let stride = query.len();
     let mut groups = vec![(0i32, 0i32); stride.div_ceil(GROUP)];
@@ -98,7 +98,7 @@ fn sums_that_wrap_wrap_alike() {
     }
 }
 
-/// Where the query is as short as the documentation asks for, a dot product is the plain one.
+/// Checks that the dot product is exact for the longest query that the documentation allows.
 #[test]
 fn the_longest_query_does_not_overflow() {
     for stride in (4..=512).step_by(4) {

@@ -1,4 +1,4 @@
-//! The streaming encoder against a plain transcription of its definition, over whole words, in f64.
+//! Compares the streaming encoder with a plain transcription of its definition, over whole words, in f64.
 
 use super::STRIDED;
 use super::{BLOCKS, Encoder, EncoderError, EncoderState};

@@ -1,10 +1,10 @@
-//! What sections say about each other: orders, links, biases.
+//! Tests of the relations between sections: orders, links, biases.
 
 use super::*;
 use crate::host::QuantisedRows;
 use crate::math::Log2;
 
-/// A file of `rows` equal rows, without anything else.
+/// Starts a file of `rows` equal rows, without anything else.
 fn equal_rows(rows: usize) -> FileWriter {
     let weights = Matrix::new(vec![1.0; 2 * rows], 2).expect("rows");
     QuantisedRows::round(&weights, &vec![0.0; rows], -20, None, Bits::Eight).start_file(None)
@@ -137,7 +137,7 @@ fn links_that_do_not_add_up_are_rejected() {
     assert_eq!(finished(&lone).err(), Some(Error::MissingSection(Section::Links.kind())));
 }
 
-/// The model of rows of one column with these biases.
+/// Makes a model of rows of one column with these biases.
 fn with_biases(biases: &[f32]) -> ModelBuf {
     let weights = Matrix::new((0..biases.len()).map(|i| (i % 7) as f32 - 3.0).collect(), 1).expect("rows");
     flat_model(&weights, biases).expect("a valid model")
@@ -193,7 +193,7 @@ fn biases_beyond_the_range_of_scores_are_rejected() {
     }
 }
 
-/// The bytes of a section.
+/// Returns the bytes of a section.
 fn model_section(file: &[u8], section: Section) -> &[u8] {
     let header = super::super::header::Header::parse(file).expect("a header");
     header.section(section).expect("a section")

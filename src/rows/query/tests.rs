@@ -31,7 +31,7 @@ fn int8_queries_are_those_of_their_float_values() {
     }
 }
 
-/// The same numbers, 128 higher.
+/// Compares int8 queries with uint8 queries whose numbers are 128 higher.
 #[test]
 fn uint8_queries_are_int8_ones_to_the_bit() {
     let file = model(4);
@@ -75,7 +75,7 @@ fn tiny_and_zero_queries_are_fine() {
     }
 }
 
-/// A model of these int8 rows, and the queries of one: the largest row is right, or nothing that follows is.
+/// Makes a model of int8 rows whose header states the true largest row, on which the tests depend.
 fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::model::ModelBuf {
     use crate::model::{FileWriter, Section, Sizes};
     let dim = rows[0].len();
@@ -102,7 +102,7 @@ fn model_of(rows: &[Vec<i8>], scale_exponent: i32) -> crate::model::ModelBuf {
     file.into_model().expect("a valid model")
 }
 
-/// A model of 4-bit rows: of each the numbers, and the scales of its groups.
+/// Makes a model of 4-bit rows, given the numbers of each row and the scales of its groups.
 fn model_of_four_bits(rows: &[(Vec<i8>, Vec<i8>)], scale_exponent: i32) -> crate::model::ModelBuf {
     use crate::kernels::four_bit::{self, group_of};
     use crate::model::{FileWriter, Section, Sizes};
@@ -129,7 +129,7 @@ fn model_of_four_bits(rows: &[(Vec<i8>, Vec<i8>)], scale_exponent: i32) -> crate
     file.into_model().expect("a valid model")
 }
 
-/// That no dot product overflows, that each is that of the columns, and that columns are near the query.
+/// Asserts that no dot product overflows, that each is that of the columns, and that columns are near the query.
 fn dots_are_exact(rows: &[Vec<i8>], query: &[f32]) {
     are_exact(&model_of(rows, -20).model(), query);
 }

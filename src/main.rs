@@ -1,7 +1,0 @@
-//! The `zhat` command.
-
-mod cli;
-
-fn main() -> std::process::ExitCode {
-    cli::main()
-}
