@@ -17,7 +17,7 @@ static MODEL: &[u8] = include_model!("../models/next_word.zhat");
 static CONTEXT: &[u8] = include_model!("../models/next_word.context");
 const CLASSES: usize = 8192;
 const DIM: usize = 64;
-/// Memory of the size that [`Model::scratch_words_for`] returns for the budget below.
+/// Memory of at least the size that [`Model::scratch_words_for`] returns for the budget below.
 type Memory = Scratch<826>;
 
 const QUERIES: u64 = 1000;

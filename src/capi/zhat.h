@@ -111,8 +111,8 @@ typedef int32_t zhat_error;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Yes, no, or that it is not known: the model was built with too few queries, the cap is smaller than the stored one, or the
-// scratch memory was too small for the search (`overflowed`).
+// Yes, no, or unknown: the model was built with too few queries, the cap is smaller than the stored one, or the scratch
+// memory was too small for the search (`overflowed`).
 enum zhat_answer
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -122,7 +122,7 @@ enum zhat_answer
   ZHAT_ANSWER_NO = 0,
   // Yes.
   ZHAT_ANSWER_YES = 1,
-  // Not known.
+  // Unknown.
   ZHAT_ANSWER_UNKNOWN = 2,
 };
 #ifndef __cplusplus
@@ -175,7 +175,7 @@ typedef struct zhat_class {
 typedef struct zhat_result {
   // ln Z.
   float log_z;
-  // Whether the query is like those that the model was calibrated with. Only then do the classes have intervals, and only
+  // Yes if the query is like those that the model was calibrated with. Only then do the classes have intervals, and only
   // with the stored budget.
   zhat_answer familiar;
   // Yes if the energy is above the model's threshold for inputs that belong to no class.
@@ -192,10 +192,10 @@ typedef struct zhat_result {
   uint32_t bytes;
   // The number of classes written. Fewer than `top_len` only if fewer rows were scored.
   uint32_t top_len;
-  // 1 if the scratch memory had no room for all nodes that the budget would have reached: the answer is within the budget, but
-  // its error was not measured, and there are no intervals. 0 otherwise.
+  // 1 if the scratch memory was too small for all nodes that the budget would have reached, 0 otherwise. The answer is
+  // within the budget, but its error was not measured, and there are no intervals.
   uint32_t overflowed;
-  // For `zhat_probability` alone: Z in full, and a hash of the query.
+  // Z in full and a hash of the query, for `zhat_probability` only.
   uint32_t whole[4];
 } zhat_result;
 
@@ -336,8 +336,8 @@ zhat_error zhat_name(const struct zhat_model *model,
                      const char **name,
                      size_t *len);
 
-// Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes; zero for the budget that is
-// stored in the model. Only that one has intervals. A model without an index has all rows scored.
+// Finds the top classes with estimated probabilities, within a budget of `cap` rows and nodes. Zero stands for the
+// stored budget, the only one with intervals. If the model has no index, all rows are scored.
 //
 // # Safety
 // `model` points to a model, or to zeros; `query` to `query_len` floats; `scratch` to `scratch_words` words, `top` to

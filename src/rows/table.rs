@@ -311,10 +311,9 @@ impl Scorer<'_> {
     #[cold]
     #[inline(never)]
     fn finish_from(&self, first: usize, query: &Query, scores: &mut [i32]) {
-        let rows = self.table.scales.iter().zip(self.table.biases).skip(first);
-        for (place, (&scale, &bias)) in scores.iter_mut().zip(rows) {
+        for (at, place) in scores.iter_mut().enumerate() {
             keep_small();
-            *place = query.to_score(*place, scale, i32::from(bias) * self.table.bias_unit);
+            *place = self.table.finish(first.wrapping_add(at), *place, query).to_bits();
         }
     }
 

@@ -87,6 +87,8 @@ pub(crate) struct Search<'a, 'm, 's, T> {
     seen: Seen<'s>,
     frontier: Frontier<'s>,
     overflowed: bool,
+    /// Whether only a way down to the first row is left.
+    goes_down: bool,
     near: LogSum,
     rows: usize,
     nodes: usize,
@@ -138,6 +140,7 @@ impl<'a, 'm, 's, T: Offer> Search<'a, 'm, 's, T> {
             seen: Seen::new(buffers.seen),
             frontier: Frontier::new(buffers.frontier),
             overflowed: false,
+            goes_down: false,
             near: LogSum::new(),
             rows: 0,
             nodes: 0,
@@ -229,14 +232,16 @@ impl<'a, 'm, 's, T: Offer> Search<'a, 'm, 's, T> {
             let next = self.frontier.peek()?;
             let span = self.tree.span(next.node);
             // An answer without a class is none: until a row was scored, enough is kept for a way down to one.
-            if self.rows == 0 && !span.is_leaf() && !self.leaves_a_way_down(span.children) {
-                return self.go_down();
-            }
+            let goes_down = self.rows == 0 && self.goes_down(&span);
             if !self.can_pay(&span) {
                 return None;
             }
             if span.is_leaf() || self.frontier.has_room(span.children, 0) {
                 self.frontier.pop();
+                if goes_down {
+                    cold_path();
+                    if span.is_leaf() { self.frontier.show_all() } else { self.frontier.hide() }
+                }
                 return Some(span);
             }
             self.set_aside();
@@ -255,44 +260,19 @@ impl<'a, 'm, 's, T: Offer> Search<'a, 'm, 's, T> {
         self.high_scores.pay(set_aside_price(self.query.values().len()));
     }
 
-    /// Whether there is enough for a way down to a row once a node with so many children is opened.
+    /// Whether to open only the best child of a node, the best of its children, and so on: where there is not enough for a way down
+    /// to a row beside the node's children, and from there on.
     #[cold]
     #[inline(never)]
-    fn leaves_a_way_down(&mut self, children: usize) -> bool {
-        let descent = self.tree.descent();
-        if self.high_scores.left < children.saturating_add(descent.cost as usize) {
-            return false;
+    fn goes_down(&mut self, span: &Span) -> bool {
+        if !self.goes_down && !span.is_leaf() {
+            let descent = self.tree.descent();
+            let can_pay = self.high_scores.left >= span.children.saturating_add(descent.cost as usize);
+            let has_room = self.frontier.has_room(span.children, words_for_descent(&descent));
+            self.overflowed |= can_pay && !has_room;
+            self.goes_down = !(can_pay && has_room);
         }
-        let has_room = self.frontier.has_room(children, words_for_descent(&descent));
-        self.overflowed |= !has_room;
-        has_room
-    }
-
-    /// Opens the best node, the best of its children, and so on; returns the leaf where that ends, as the next one to open.
-    #[cold]
-    #[inline(never)]
-    fn go_down(&mut self) -> Option<Span> {
-        let mut node = self.frontier.peek()?.node;
-        self.frontier.pop();
-        let held = self.frontier.hold();
-        // Children have higher numbers than their parents; in a damaged tree that was trusted the budget ends it.
-        let leaf = loop {
-            let span = self.tree.span(node);
-            if span.is_leaf() {
-                break Some(span);
-            }
-            if !self.can_pay(&span) || !self.frontier.has_room(span.children, 0) {
-                break None;
-            }
-            let family = self.frontier.used();
-            self.predict(span.first_child, span.children);
-            match self.frontier.take_held(family) {
-                Some(best) => node = best,
-                None => break None,
-            }
-        };
-        self.frontier.enter(held);
-        leaf.filter(|leaf| self.can_pay(leaf))
+        self.goes_down
     }
 
     /// Whether what is left is enough for opening a node.

@@ -106,10 +106,9 @@ impl<'a> Knapsack<'a> {
         };
         this.fixed += price(Count::HighScores) * u64::from(FREE_HIGH_SCORES) + price(Count::Sums);
         this.fixed += this.family(tree.top());
-        // A way down to the first row: each of its families is looked at twice.
+        // The families of a way down to the first row, which enter the heap once more.
         let held = u64::from(descent.families) + u64::from(descent.nodes) / FAMILY as u64;
-        this.fixed += 2 * (held * price(Count::Held) + u64::from(descent.nodes) * price(Count::Siblings));
-        this.fixed += held * levels * price(Count::Rise);
+        this.fixed += held * (price(Count::Held) + levels * price(Count::Rise));
         if let Some(links) = model.links() {
             let (follows, per_row) = (u64::from(FOLLOWS * expand), links.per_row() as u64);
             let reads = per_row.div_ceil(LINKED as u64);

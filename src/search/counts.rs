@@ -19,7 +19,7 @@ pub enum Count {
     Siblings,
     /// Nodes that were set aside.
     SetAside,
-    /// Families on a way down to the first row: each is looked at twice.
+    /// Families of a way down to the first row that enter the heap with the others.
     Held,
     /// Leaves that were opened.
     Leaves,

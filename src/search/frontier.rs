@@ -55,8 +55,10 @@ pub(crate) struct Frontier<'a> {
     waiting: usize,
     /// Whether any node was set aside.
     has_set_aside: bool,
-    /// A family is in the heap if its best child is above this.
-    below_heap: i32,
+    /// Where the heap starts, in halves of words: before those entries that a way down hides.
+    heap_end: usize,
+    /// How many entries were hidden first.
+    held: usize,
     pub(super) counts: Counts,
 }
 
@@ -71,7 +73,8 @@ impl<'a> Frontier<'a> {
             families: 0,
             waiting: 0,
             has_set_aside: false,
-            below_heap: OPENED,
+            heap_end: 2 * len,
+            held: 0,
             counts: Counts::default(),
         }
     }
@@ -87,8 +90,8 @@ impl<'a> Frontier<'a> {
     pub fn has_room(&self, count: usize, spare: usize) -> bool {
         // No file has so many nodes that this wraps.
         let parts = count.div_ceil(FAMILY);
-        let needed = count.wrapping_add(parts * HEAD + heap_words(self.waiting + parts));
-        (self.used + spare).wrapping_add(needed) <= self.words.len()
+        let needed = count.wrapping_add(self.used + spare + parts * HEAD);
+        needed.wrapping_mul(2).wrapping_add(self.waiting + parts) <= self.heap_end
     }
 
     /// Puts `count` nodes from `first` on into the frontier; `fill` writes words as [`Tree::priorities`](crate::tree::Tree::priorities) makes them, and returns the largest.
@@ -97,7 +100,7 @@ impl<'a> Frontier<'a> {
     pub fn push(&mut self, first: usize, count: usize, fill: impl FnOnce(&mut [i32]) -> i32) -> bool {
         let start = self.used;
         let end = start + HEAD + count;
-        if !(1..=FAMILY).contains(&count) || end + heap_words(self.waiting + 1) > self.words.len() {
+        if !(1..=FAMILY).contains(&count) || 2 * end + self.waiting + 1 > self.heap_end {
             return false;
         }
         let Some((head, places)) = self.words.get_mut(start..end).and_then(|family| family.split_first_mut()) else {
@@ -109,7 +112,7 @@ impl<'a> Frontier<'a> {
         self.used = end;
         self.families += 1;
         self.counts.add(Count::Families, 1);
-        if best > self.below_heap {
+        if best > OPENED {
             self.waiting += 1;
             self.rise(self.waiting - 1, Entry::of_best(start, best));
         }
@@ -170,54 +173,30 @@ impl<'a> Frontier<'a> {
         self.sink(entry);
     }
 
-    /// Keeps families that are put in out of the heap until [`Frontier::enter`]; returns where they start.
-    pub fn hold(&mut self) -> usize {
-        self.below_heap = i32::MAX;
-        self.used
-    }
-
-    /// The words that families take up.
-    pub fn used(&self) -> usize {
-        self.used
-    }
-
-    /// Takes the best of the nodes of all families that start from a word on; they are on hold.
-    pub fn take_held(&mut self, start: usize) -> Option<usize> {
-        let (mut at, mut best) = (start, Entry { priority: OPENED, at: 0 });
-        while let Some((family, priority)) = self.next_family(&mut at) {
-            if priority > best.priority {
-                best = Entry::of_best(family, priority);
-            }
-        }
-        let (first, _) = first_and_count(*self.words.get(best.family())?);
-        *self.words.get_mut(best.at).filter(|_| best.priority > OPENED)? = OPENED as u32;
-        Some(first + place_of(best.priority))
-    }
-
-    /// Puts the families that start from a word on into the heap; they were on hold.
-    pub fn enter(&mut self, start: usize) {
-        let mut at = start;
-        self.below_heap = OPENED;
-        while let Some((family, best)) = self.next_family(&mut at) {
-            if best > OPENED {
-                self.waiting += 1;
-                self.rise(self.waiting - 1, Entry::of_best(family, best));
-            }
-        }
-    }
-
-    /// The family that starts at a word, which is moved behind it, and the priority of its best child.
+    /// Hides all families that wait: until [`Frontier::show_all`] only those that are put in from now on are shown.
     #[cold]
     #[inline(never)]
-    fn next_family(&mut self, at: &mut usize) -> Option<(usize, i32)> {
-        self.counts.add(Count::Held, 1);
-        let family = *at;
-        let (&head, rest) = self.words.get(family..self.used)?.split_first()?;
-        let places = rest.get(..first_and_count(head).1)?;
-        *at = family + HEAD + places.len();
-        let best = best_of(places);
-        self.counts.add(Count::Siblings, *at - family - HEAD);
-        Some((family, best))
+    pub fn hide(&mut self) {
+        if self.heap_end == 2 * self.words.len() {
+            self.held = self.waiting;
+        }
+        self.heap_end -= self.waiting;
+        self.waiting = 0;
+    }
+
+    /// Puts all families that were hidden, and those that were put in since, into one heap.
+    #[cold]
+    #[inline(never)]
+    pub fn show_all(&mut self) {
+        let end = 2 * self.words.len();
+        let all = end - self.heap_end + self.waiting;
+        // The first that were hidden are a heap.
+        (self.heap_end, self.waiting) = (end, self.held.min(all));
+        while self.waiting < all {
+            self.counts.add(Count::Held, 1);
+            self.waiting += 1;
+            self.rise(self.waiting - 1, self.entry(self.waiting - 1));
+        }
     }
 
     /// All unopened nodes, in the order in which they were put in.
@@ -283,15 +262,14 @@ impl<'a> Frontier<'a> {
     #[inline]
     fn entry(&self, at: usize) -> Entry {
         let heap: &[u16] = bytemuck::try_cast_slice(self.words).unwrap_or(&[]);
-        let at = heap.get(heap.len().wrapping_sub(at + 1)).map_or(0, |&at| usize::from(at));
+        let at = heap.get(self.heap_end.wrapping_sub(at + 1)).map_or(0, |&at| usize::from(at));
         Entry { priority: self.words.get(at).map_or(OPENED, |&word| word as i32), at }
     }
 
     #[inline]
     fn put(&mut self, at: usize, entry: Entry) {
         let heap: &mut [u16] = bytemuck::try_cast_slice_mut(self.words).unwrap_or(&mut []);
-        let len = heap.len();
-        if let Some(place) = heap.get_mut(len.wrapping_sub(at + 1)) {
+        if let Some(place) = heap.get_mut(self.heap_end.wrapping_sub(at + 1)) {
             *place = entry.at as u16;
         }
     }
@@ -429,14 +407,19 @@ mod tests {
                         frontier.set_aside();
                     }
                     1 => {
-                        // A family on hold, whose best child is taken before the others enter the heap.
-                        let held = frontier.hold();
-                        prop_assert!(push(&mut frontier, first, &[64, 9600, -320]));
-                        prop_assert_eq!(frontier.peek(), Some(next));
-                        prop_assert_eq!(frontier.take_held(held), Some(first + 1));
-                        frontier.enter(held);
-                        truth.extend([(64, first, false), (-320, first + 2, false)]);
-                        first += 3;
+                        // Two families whose best children are taken while all others are hidden.
+                        truth.remove(place);
+                        frontier.pop();
+                        frontier.hide();
+                        for family in [[64, 9600, -320], [32, 960, -32]] {
+                            prop_assert!(push(&mut frontier, first, &family));
+                            prop_assert_eq!(frontier.peek().map(|best| best.node), Some(first + 1));
+                            frontier.pop();
+                            frontier.hide();
+                            truth.extend([(family[0], first, false), (family[2], first + 2, false)]);
+                            first += 3;
+                        }
+                        frontier.show_all();
                     }
                     _ => {
                         truth.remove(place);
