@@ -15,7 +15,7 @@ use std::path::Path;
 
 use zhat::host::build::{Targets, Tunables, build};
 use zhat::host::evaluate::{Evaluation, Method, Options};
-use zhat::host::input::{ReadOptions, read_matrix};
+use zhat::host::input::{ReadOptions, read_matrix, read_vector};
 use zhat::host::{Kind, Layer, Matrix};
 
 /// Seeds of the builder: each grows another tree.
@@ -69,7 +69,7 @@ impl Case {
     fn read(folder: &Path, work: f32) -> Result<Self, Box<dyn Error>> {
         let matrix = |name: &str| read_matrix(folder.join(name), ReadOptions::default());
         let name = folder.file_name().map_or_else(|| "layer".into(), |name| name.to_string_lossy().into_owned());
-        let biases = matrix("bias.npy")?.data().to_vec();
+        let biases = read_vector(folder.join("bias.npy"), ReadOptions::default())?;
         let (weights, calibration) = (matrix("weights.npy")?, matrix("calibration.npy")?);
         Ok(Self { name, weights, biases, calibration, queries: matrix("queries.npy")?, work })
     }

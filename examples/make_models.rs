@@ -17,7 +17,7 @@ use std::path::Path;
 
 use support::cases::{self, Answer, Case};
 use zhat::host::build::{Plan, Targets, build};
-use zhat::host::input::network::{InputScale, output_layer, with_input_scale};
+use zhat::host::input::network::{InputScale, as_partial, output_layer, with_input_scale};
 use zhat::host::input::{ReadOptions, TensorValues, read_matrix, read_tensor};
 use zhat::host::make::{Request, make};
 use zhat::host::{Kind, Layer, flat_model, with_fmbe};
@@ -62,6 +62,7 @@ fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
     keep("fuzz/seeds/model/flat.zhat", &flat, check)?;
     let input = InputScale { scale: 0.02, zero_point: -3 };
     keep("fuzz/seeds/model/input_scale.zhat", &with_input_scale(&flat, input)?, check)?;
+    keep("fuzz/seeds/model/partial.zhat", &as_partial(&flat, "Sigmoid")?, check)?;
     for (name, kind) in
         [("maclaurin", FmbeKind::Maclaurin), ("centred", FmbeKind::Centred), ("positive", FmbeKind::Positive)]
     {
@@ -92,6 +93,17 @@ fn seeds(check: bool) -> Result<(), Box<dyn Error>> {
         let four = Targets { bits: Bits::Four, ..request.targets.clone() };
         let made_of_four = make(&Request { targets: four, ..request.clone() }, &mut |_| ())?;
         keep("fuzz/seeds/model/four_bit.zhat", &made_of_four.model, check)?;
+        let layer = Layer::generate(20, 6, 4);
+        let (queries, unknown) = (layer.queries(Kind::Classifier, 900, 6), layer.queries(Kind::LanguageModel, 300, 7));
+        let labels: Vec<usize> = (0..900).map(|at| at % 20).collect();
+        let request = Request {
+            queries: Some(&queries),
+            labels: Some(&labels),
+            sets: &[0.8, 0.9],
+            unknown: Some(&unknown),
+            ..Request::new(&layer.weights, &layer.biases)
+        };
+        keep("fuzz/seeds/model/labels.zhat", &make(&request, &mut |_| ())?.model, check)?;
         // First the numbers of a call, then the model: see fuzz/fuzz_targets/capi.rs.
         for (name, numbers, model) in [
             ("classify", [0, 0, 64, 5, 40, 0, 0, 100], &made.model),

@@ -58,3 +58,18 @@ def load_sounds(path):
     stored = np.load(path)
     samples, offsets = stored["samples"], stored["offsets"]
     return [samples[a:b] for a, b in zip(offsets[:-1], offsets[1:])], stored["words"]
+
+
+def save_talk(path, sounds, texts, speakers):
+    """Sentences with what is said in each, and by whom."""
+    offsets = np.cumsum([0] + [len(sound) for sound in sounds])
+    part = path.with_suffix(".part.npz")
+    np.savez(part, samples=np.concatenate(sounds), offsets=offsets, texts=np.array(texts), speakers=np.array(speakers))
+    part.rename(path)
+
+
+def load_talk(path):
+    """The sentences, what is said in each, and by whom."""
+    stored = np.load(path)
+    samples, offsets = stored["samples"], stored["offsets"]
+    return [samples[a:b] for a, b in zip(offsets[:-1], offsets[1:])], stored["texts"].tolist(), stored["speakers"].tolist()

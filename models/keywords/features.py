@@ -2,7 +2,8 @@
 """Log-mel features, the same arithmetic as on the device, and a bank of them for training.
 
 Run as a script it makes DATA/features/VOICE.npz for each file of DATA/sound. A second version of each utterance for training has random
-speed (resampled, so that pitch moves too) and vocal-tract length (mel bands warped). What train.py changes on top is cheap.
+speed (resampled, so that pitch moves too) and vocal-tract length (mel bands warped), and sometimes a room, a telephone line or an
+overdriven microphone. What train.py changes on top is cheap.
 """
 import concurrent.futures
 import multiprocessing
@@ -16,7 +17,7 @@ from common import RATE, load_sounds, parser
 FRAME, HOP, FFT, BANDS = 400, 160, 512, 40
 FLOOR = 1e-6  # added to the energy of a band before its logarithm
 BANK_FLOOR = 1e-9  # in the bank, where noise and level are still to come
-AS_IT_IS = ("pico", "asterisk", "noises")  # no second version: for development and test, or as good as any other
+AS_IT_IS = ("pico", "asterisk", "noises", "choose", "report")  # no second version: for development and test, or as good as any other
 WARPS = np.exp(np.linspace(-0.16, 0.16, 9))
 
 
@@ -65,6 +66,44 @@ def changed_speed(sound, ratio):
     return np.interp(np.arange(count) * ratio, np.arange(len(sound)), sound).astype(np.float32)
 
 
+def in_a_room(rng, sound):
+    """The sound with reflections: a few early ones, then noise that decays by 60 dB in 0.1 to 0.7 s."""
+    decay = rng.uniform(0.1, 0.7)
+    count = int(RATE * min(decay, 0.35))
+    at = np.arange(count) / RATE
+    response = rng.standard_normal(count) * 10 ** (-3 * at / decay)
+    response[: int(RATE * rng.uniform(0.002, 0.012))] = 0
+    for early in rng.integers(16, int(0.03 * RATE), 6):
+        response[early] += rng.normal(0, 3) * 10 ** (-3 * early / RATE / decay)
+    response *= 10 ** (rng.uniform(-14, 3) / 20) / np.sqrt((response**2).sum())
+    response[0] += 1
+    longer = len(sound) + int(RATE * rng.uniform(0, 0.12))
+    size = 1 << (len(sound) + count).bit_length()
+    return np.fft.irfft(np.fft.rfft(sound, size) * np.fft.rfft(response, size))[:longer].astype(np.float32)
+
+
+def over_a_line(rng, sound):
+    """The band of a telephone, and the eight bits a sample of its logarithmic code."""
+    spectrum = np.fft.rfft(sound)
+    frequency = np.fft.rfftfreq(len(sound), 1 / RATE)
+    spectrum[(frequency < rng.uniform(60, 300)) | (frequency > rng.uniform(3300, 3900))] = 0
+    sound = np.fft.irfft(spectrum, len(sound))
+    sound *= 10 ** rng.uniform(-1.5, 0) / max(1e-4, np.abs(sound).max())
+    coded = np.round(np.sign(sound) * np.log1p(255 * np.abs(sound)) / np.log(256) * 127) / 127
+    return (np.sign(coded) * np.expm1(np.abs(coded) * np.log(256)) / 255).astype(np.float32)
+
+
+def through(rng, sound):
+    """What is between a mouth and a file, sometimes."""
+    if rng.random() < 0.4:
+        sound = in_a_room(rng, sound)
+    if rng.random() < 0.1:
+        sound = over_a_line(rng, sound)
+    if rng.random() < 0.1:
+        sound = np.clip(sound * rng.uniform(1.5, 8) / max(1e-4, np.abs(sound).max()), -1, 1)
+    return 0.5 * sound / max(1e-4, np.abs(sound).max())
+
+
 def make_bank(task):
     """Features of one file of sound."""
     source, target, changed = task
@@ -82,6 +121,7 @@ def make_bank(task):
             if version == "changed":
                 if rng.random() < 0.7:
                     sound = changed_speed(sound, np.exp(rng.uniform(-0.15, 0.15)))
+                sound = through(rng, sound)
                 matrix = WARPED[rng.integers(len(WARPED))]
             pieces.append(torch.log(energies(sound, matrix) + BANK_FLOOR).half())
         versions[version] = torch.cat(pieces).numpy()

@@ -44,17 +44,17 @@ def parts(data, most):
         yield part, "noises", more[:most], np.full(len(more[:most]), -1)
 
 
-def write_wavs(folder, name, sounds, seed):
-    """WAV files of SOUNDS sounds; for each file its path and when each sound begins and ends."""
+def write_wavs(folder, name, sounds, seed, gap=(0.5, 0.8)):
+    """WAV files of SOUNDS sounds with pauses between them; for each file its path and when each sound begins and ends."""
     rng = np.random.default_rng(seed)
     files = []
     for a in range(0, len(sounds), SOUNDS):
         pieces, spans, at = [np.zeros(RATE)], [], RATE
         for sound in sounds[a : a + SOUNDS]:
-            gap = int(RATE * rng.uniform(0.5, 0.8))
+            pause = int(RATE * rng.uniform(*gap))
             spans.append((at / RATE, (at + len(sound)) / RATE))
-            pieces += [sound, np.zeros(gap)]
-            at += len(sound) + gap
+            pieces += [sound, np.zeros(pause)]
+            at += len(sound) + pause
         samples = np.concatenate(pieces)
         samples += coloured(rng, len(samples) // 2 * 2 + 2, 0.5)[: len(samples)] * BACKGROUND
         path = folder / f"{name}_{a // SOUNDS:03}.wav"

@@ -20,6 +20,7 @@ import soundfile
 from scipy.signal import resample_poly
 
 from common import RATE, Words, parser, save_sounds, HERE
+from neural import Hibari, Kokoro, Piper
 
 ASTERISK = pathlib.Path("/usr/share/asterisk/sounds/en_US_f_Allison")
 QUIET = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -215,6 +216,7 @@ class Pico:
 
 ESPEAK = """en-us en-us+m2 en-us+m4 en-us+f2 en-us+f4 en-us+klatt4 en+f3 en+m2 en+m4 en+f2 en-gb-x-rp+m3 en-gb-x-rp+m7 en-gb-x-rp+f2
     en-gb-x-rp+f4 en-gb-scotland+f4 en-gb-x-gbclan+m3""".split()
+KOKORO_PARTS = 8  # files that all words of a pass are dealt out to: 4 minutes of a core each
 VOICES = (
     [(RhVoice, voice) for voice in ("alan", "bdl", "clb", "slt", "evgeniy-eng", "lyubov")]
     + [(Festival, voice) for voice in ("kal_diphone", "ked_diphone", "rab_diphone")]
@@ -222,6 +224,9 @@ VOICES = (
     + [(Flite, voice) for voice in ("kal16", "awb", "rms", "slt")]
     + [(Espeak, voice) for voice in ("mb-us1", "mb-us2", "mb-us3", "mb-en1")]
     + [(Espeak, voice) for voice in ESPEAK]
+    + [(Hibari, voice) for voice in ("heart", "heart2", "heart3")]
+    + [(Piper, voice) for voice in ("joe", "joe2", "joe3")]
+    + [(Kokoro, f"mix{part:02}") for part in range(2 * KOKORO_PARTS)]
     + [(Pico, voice) for voice in ("en-US", "en-GB")]
 )
 
@@ -231,9 +236,11 @@ def file_name(engine, voice, round_):
     return f"{name}_{voice.replace('+', '_')}" + (f".{round_}" if round_ else "")
 
 
-def numbers_for(engine, rng, words):
+def numbers_for(engine, voice, rng, words):
     """Which words this voice says: all classes; some of the outside words for training, or those for development and test."""
     numbers = list(range(words.count))
+    if engine is Kokoro:
+        return (numbers + list(words.first["train"]))[int(voice[3:]) % KOKORO_PARTS :: KOKORO_PARTS]
     if engine is Pico:
         return numbers + list(words.first["dev"]) + list(words.first["test"])
     return numbers + [number for number in words.first["train"] if rng.random() < 0.3]
@@ -250,7 +257,7 @@ def speak(task):
     started = time.time()
     rng = random.Random(name)
     words = Words()
-    numbers = numbers_for(engine, rng, words)
+    numbers = numbers_for(engine, voice, rng, words)
     if limit:
         numbers = rng.sample(numbers, limit)
     speaker = engine(voice)

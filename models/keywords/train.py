@@ -2,7 +2,7 @@
 """Train encoder and output layer on the bank of features: so many examples, or so many minutes if they are over before.
 
 Every example is a stretch of sound as the device would cut it: some background, a word (changed at random: speed, equaliser, level,
-reverb, background noise, band limits of telephones, masks), a little more background, and the decision somewhere in it. Around 7 % are
+reverb, background noise, band limits of telephones, masks), a little more background, and the decision somewhere in it. Around 12 % are
 of the class "other": words outside of the vocabulary, sounds that are no words, and words of which only the beginning was heard.
 
 Threads work side by side, each on its own copy of the weights, and hand their gradients to one optimiser: none waits for another, so a
@@ -10,8 +10,8 @@ busy machine slows training down but does not stall it. The rate falls with the 
 whichever is larger. What is kept is a moving average of the weights and of the statistics of batch normalisation.
 
 Voices that are known are known ever better, and strangers are not: what is kept in the end is the average that knew strangers best, by
-the unheard engine's words for development and the recordings of a person. A second, shorter training (`--second`) starts from what the
-first one kept.
+the unheard engine's words for development and recordings of people who are not trained on. A second, shorter training (`--second`) starts from
+what the first one kept; with `--go-on FOLDER` the first one starts from the files of a folder.
 
 DATA/first.pt and DATA/second.pt are written every few minutes and at the end; started again, a training goes on from there. Seeds are fixed; the order
 in which gradients of the threads arrive is not.
@@ -19,6 +19,7 @@ in which gradients of the threads arrive is not.
 import copy
 import math
 import os
+import pathlib
 import re
 import threading
 import time
@@ -34,26 +35,36 @@ from common import Words, parser
 from features import BANDS, FLOOR, energies, normalised
 from model import STRIDE, Spotter
 from noises import coloured
+from shipped import load_into
 
+STRANGERS = ("pico", "asterisk", "choose_debian", "choose_speech")  # whom the weights are chosen by: the sum of what is right of each
 FIRST, SECOND = "first.pt", "second.pt"  # what the two trainings leave
-UNHEARD = ("pico", "asterisk", "noises_dev", "noises_test")
+UNHEARD = ("pico", "asterisk", "noises_dev", "noises_test", "choose", "report")
 # How often a file of a voice is drawn. Voices made from recordings of people count more than formant synthesis, and the fewer British
 # voices more than the American ones, so that as much British English is heard as American.
-WEIGHTS = (("espeak_en-us", 0.5), ("espeak", 0.7), ("mbrola_mb-en1", 2.0), ("mbrola", 0.8), ("flite_kal", 0.5), ("flite_awb", 3.0),
+WEIGHTS = (("people_speech", 3.0), ("people_audiomnist", 0.3), ("people_fsdd", 0.4), ("people_ocean_words", 1.5), ("people_freeswitch", 6.0),
+           ("people", 1.5), ("kokoro", 6.0), ("piper", 2.5), ("hibari", 2.5),
+           ("espeak_en-us", 0.3), ("espeak", 0.4), ("mbrola_mb-en1", 2.0), ("mbrola", 0.8), ("flite_kal", 0.5), ("flite_awb", 3.0),
            ("flite", 1.4), ("rhvoice_alan", 4.0), ("rhvoice_evgeniy", 1.0), ("rhvoice_lyubov", 1.0), ("rhvoice", 2.0),
            ("festival_rab", 2.5), ("festival_en1", 2.0), ("", 1.0))
+RECORDED = ("people", "choose", "report")  # with the noise of a place, which goes on before and after the word
 DROPPED = 0.1  # of the embedding, in training
-SHARE_OUTSIDE, SHARE_NOISES, SHARE_PARTIAL = 0.04, 0.015, 0.015
+SHARE_OUTSIDE, SHARE_NOISES, SHARE_PARTIAL = 0.08, 0.02, 0.02
 LEAD, TAIL = 20, 30  # most frames before the word and after it
 NOISE_FRAMES = 800
 WORD, OUTSIDE, NOISE = 0, 1, 2  # kinds of utterances
+
+
+def floor_of(frames, offsets):
+    """The noise of each recording: of each band the energy that a tenth of its frames are below."""
+    return np.exp(np.stack([np.percentile(frames[a:b].astype(np.float32), 10, axis=0) for a, b in zip(offsets[:-1], offsets[1:])])).astype(np.float32)
 
 
 class Bank:
     """Features of many utterances, end to end in one matrix."""
 
     def __init__(self, files, words):
-        pieces, columns, at, utterances = [], [], 0, 0
+        pieces, columns, floors, at, utterances = [], [], [], 0, 0
         for path in files:
             stored = np.load(path)
             spoken = stored["words"]
@@ -66,10 +77,11 @@ class Bank:
                 columns.append((offsets[:-1] + at, np.diff(offsets), np.minimum(spoken, words.count), kind,
                                 np.full(len(spoken), weight / len(versions)), np.arange(len(spoken)) + utterances, np.full(len(spoken), version == "plain"), spoken,
                                 np.full(len(spoken), zlib.crc32(path.stem.encode()))))
+                floors.append(floor_of(stored[version], offsets) if path.stem.startswith(RECORDED) else np.zeros((len(spoken), BANDS), np.float32))
                 at += len(pieces[-1])
             utterances += len(spoken)
         pieces.append(torch.zeros(1, BANDS, dtype=torch.float16))  # may be read, with weight 0, after the last frame
-        self.frames = torch.cat(pieces)
+        self.frames, self.floor = torch.cat(pieces), torch.from_numpy(np.concatenate(floors))
         (self.start, self.length, self.label, self.kind, self.weight, self.utterance, self.plain, self.word,
          self.file) = map(np.concatenate, zip(*columns))
 
@@ -107,7 +119,8 @@ class Augment:
         ratios = np.exp(np.linspace(-0.12, 0.12, 61) * strength)
         self.warps = torch.stack([band_warp(ratio, rng.normal(0, 0.5, 2) * strength) for ratio in ratios])
         noises = [coloured(rng, 160 * NOISE_FRAMES + 400) for _ in range(40)]
-        self.noise = torch.stack([energies(noise)[:NOISE_FRAMES] for noise in noises] + [self.babble(bank) for _ in range(24)])
+        self.noise = torch.stack([energies(noise)[:NOISE_FRAMES] for noise in noises] + [self.babble(bank) for _ in range(24)]
+                                 + self.of_places(bank, 40))
         self.noise /= self.noise.mean((1, 2), keepdim=True)
         band = torch.arange(BANDS) / (BANDS - 1)
         self.waves = torch.stack([torch.cos(math.pi * k * band) for k in range(1, 4)])
@@ -119,6 +132,14 @@ class Augment:
             at = int(self.rng.integers(0, len(bank.frames) - NOISE_FRAMES - 1))
             total += bank.frames[at : at + NOISE_FRAMES].float().exp()
         return total
+
+    def of_places(self, bank, count):
+        """Energies of noises that microphones have recorded, each repeated."""
+        found = np.flatnonzero(bank.file == zlib.crc32(b"noises_people"))
+        if not len(found):
+            return []
+        pieces = [bank.frames[bank.start[k] : bank.start[k] + bank.length[k]].float().exp() for k in self.rng.choice(found, count)]
+        return [piece.repeat(-(-NOISE_FRAMES // len(piece)), 1)[:NOISE_FRAMES] for piece in pieces]
 
     def uniform(self, low, high, *shape):
         return torch.from_numpy(self.rng.uniform(low, high, shape).astype(np.float32))
@@ -150,8 +171,8 @@ class Augment:
         logs = torch.lerp(a, b, ((place - left) * (left < length - 1))[..., None])
         if not plain:
             logs = torch.bmm(logs, self.warps[torch.from_numpy(self.rng.integers(0, len(self.warps), count))])
-        speech = logs.exp_() * inside[..., None]
-        mean = speech.sum((1, 2)) / (inside.sum(1) * BANDS)
+        speech = torch.where(inside[..., None], logs.exp_(), bank.floor[picked][:, None] * (0.7 + 1.6 * torch.rand(count, frames, 1)))
+        mean = (speech * inside[..., None]).sum((1, 2)) / (inside.sum(1) * BANDS)
         which = torch.from_numpy(self.rng.integers(0, len(self.noise), count) * NOISE_FRAMES
                                  + self.rng.integers(0, NOISE_FRAMES - frames, count))
         noise = self.noise.view(-1, BANDS).index_select(0, (which[:, None] + torch.arange(frames)[None]).view(-1)).view(speech.shape)
@@ -174,7 +195,7 @@ class Augment:
             later = torch.arange(frames)[:, None] - torch.arange(frames)[None]
             tail = torch.where(later > 0, decay ** later.clamp(min=0), 0.0) * self.uniform(0.02, 0.25, len(wet))[:, None, None]
             speech[wet] += torch.bmm(tail, speech[wet])
-        ratio = 10 ** (-self.uniform(3, 45, count) / 10) * self.chosen(0.7, count) + 10 ** (-self.uniform(45, 75, count) / 10)
+        ratio = 10 ** (-self.uniform(0, 40, count) / 10) * self.chosen(0.8, count) + 10 ** (-self.uniform(45, 75, count) / 10)
         noise_gain = (torch.randn(count, 3) * torch.tensor([0.4, 0.3, 0.2])) @ self.waves
         speech += noise * (noise_gain.exp() * (mean * ratio)[:, None])[:, None]
         level = 10 ** (self.uniform(-2.6, 0.5, count))[:, None, None]
@@ -235,6 +256,17 @@ def accuracy(net, augment, bank, picked):
     return first / len(picked), five / len(picked)
 
 
+def log_prior(bank, usable, classes):
+    """How much more often than the mean each class is drawn, as a logarithm; zero for "other".
+
+    Some words have thousands of recordings. Added to the scores in training, and left out ever after, this makes all words as probable
+    beforehand (Menon et al., "Long-tail learning via logit adjustment", 2021).
+    """
+    mine = usable[bank.kind[usable] == WORD]
+    drawn = np.bincount(bank.label[mine], bank.weight[mine], classes)[:classes]
+    return torch.from_numpy(np.append(np.log(np.maximum(drawn, 1e-9) / drawn.mean()).clip(-3, 4), 0)).float()
+
+
 class Training:
     """The weights, their moving average and the optimiser, which the threads share."""
 
@@ -246,6 +278,7 @@ class Training:
         self.step, self.examples, self.before = 0, 0, 0.0
         self.loss = self.hit = 0.0
         self.best = 0.0, None  # how well strangers were known at best, and the weights of then
+        self.prior = log_prior(bank, usable, words.count)
         self.lock = threading.Lock()
         self.started = time.time()
         self.path = options.data / (SECOND if options.second else FIRST)
@@ -257,6 +290,15 @@ class Training:
             self.step, self.examples, self.before = state["step"], state["examples"], state["spent"]
             self.best = state["best"]
             print(f"goes on after {self.before / 60:.1f} minutes", flush=True)
+        elif options.go_on:
+            draw = iter(Draw(bank, usable, words, np.random.default_rng(5), 120, batches=8))
+            augment = Augment(bank, np.random.default_rng(6), options.strength)
+            examples = []
+            for _ in range(24):
+                picked, lead, speed, frames, last, _label = next(draw)
+                examples.append((augment.batch(bank, picked, lead, speed, frames), last))
+            load_into(self.net, examples, options.temperature, options.go_on)
+            self.average.load_state_dict(self.net.state_dict())
         elif options.second:
             state = torch.load(options.data / FIRST, weights_only=False)
             self.net.load_state_dict(state["net"])
@@ -315,7 +357,7 @@ class Training:
                 break
             queries = net.encoder(augment.batch(self.bank, picked, lead, speed, frames), last)
             scores = net.output(F.dropout(queries, DROPPED))
-            loss = F.cross_entropy(scores, label, label_smoothing=self.options.smoothing)
+            loss = F.cross_entropy(scores + self.prior, label, label_smoothing=self.options.smoothing)
             gradients = torch.autograd.grad(loss, parameters)
             hit = (scores.detach().argmax(1) == label).float().mean().item()
             self.take(net, gradients, loss.item(), hit, len(picked))
@@ -324,6 +366,8 @@ class Training:
 def main():
     options = parser(__doc__)
     options.add_argument("--second", action="store_true", help="the second training, from what the first one made")
+    options.add_argument("--go-on", type=pathlib.Path, metavar="FOLDER", help="begin with the encoder.bin and keywords.zhat of this folder, not with nothing")
+    options.add_argument("--temperature", type=float, default=0.888, help="that the keywords.zhat of --go-on was divided by")
     options.add_argument("--minutes", type=float, help="longest duration (default: 45, of the second training 20)")
     options.add_argument("--examples", type=float, default=16e6, help="examples to train on")
     options.add_argument("--threads", type=int, default=2)
@@ -352,14 +396,14 @@ def main():
     bank = Bank(training_files, words)
     usable, held_out = split(bank)
     watched = {"known voices": (bank, np.random.default_rng(0).permutation(held_out)[:1500])}
-    for name in ("pico", "asterisk"):
+    for name in STRANGERS:
         found = [path for path in files if path.stem.startswith(name)]
         if found:
             unheard = Bank(found, words)
             members = np.flatnonzero(unheard.kind == WORD)
             if name == "pico":  # the words of the other half are the test's
                 members = members[for_development(words)[unheard.label[members]]]
-            watched[name] = unheard, np.random.default_rng(options.seed).permutation(members)[:3000]
+            watched[name] = unheard, np.random.default_rng(options.seed).permutation(members)[:700]
     print(f"{len(bank)} versions of utterances from {len(training_files)} files, {len(bank.frames) / 360000:.1f} hours, ready after "
           f"{time.time() - started:.0f} s", flush=True)
     training = Training(options, words, bank, usable)
@@ -368,7 +412,7 @@ def main():
 
     def report(net):
         found = {name: accuracy(net, augment, *which) for name, which in watched.items()}
-        strangers = sum(first for name, (first, _) in found.items() if name in UNHEARD)
+        strangers = sum(first for name, (first, _) in found.items() if name in STRANGERS)
         if strangers > training.best[0] or training.best[1] is None:
             training.best = strangers, copy.deepcopy(net.state_dict())
         figures = ", ".join(f"{name} {100 * first:.1f} / {100 * five:.1f}" for name, (first, five) in found.items())

@@ -356,7 +356,7 @@ pub unsafe extern "C" fn zhat_is_known(
         let p = unsafe { pointers::shared(top)? }.p;
         let query = Query::left_in(words, model.rows().stride()).ok_or(ZhatError::Scratch)?;
         query.check(model)?;
-        if query.norm().to_bits() != result.whole[3] {
+        if query.fingerprint() != result.whole[3] {
             return Err(ZhatError::OtherQuery);
         }
         let (work, numbers) = ((result.nodes, result.familiar.into()), (result.energy, p, result.far_share));

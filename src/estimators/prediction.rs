@@ -74,7 +74,7 @@ pub struct Prediction<const K: usize> {
 /// use zhat::{Classifier, Familiarity};
 ///
 /// let classifier = Classifier::new(model)?;
-/// let hurried = classifier.with_budget(classifier.budget().with_cap(100))?;
+/// let hurried = classifier.with_budget(classifier.budget().with_cap(200))?;
 /// let answer = hurried.classify::<1>(&query, &mut [0; 591])?;
 /// assert_eq!(answer.familiarity(), Familiarity::OtherBudget);
 /// # Ok::<(), zhat::Error>(())

@@ -33,11 +33,11 @@ pub struct Compensation {
     /// v and u of each column in that order, and of the bias.
     errors: Vec<f32>,
     pulls: Vec<f32>,
-    /// What is left of S at a column once those after it have made up for its error.
+    /// The part of S at a column that is left once those after it have made up for its error.
     left: Vec<f64>,
     /// v of each column without what the bias makes up for.
     without_bias: Vec<f32>,
-    /// What the bias makes up for of an error of one in each column.
+    /// The change of the bias that makes up for an error of one in each column.
     means: Vec<f64>,
 }
 
@@ -65,12 +65,12 @@ impl Compensation {
         Self::by_importance_of(&Spectrum::of(&linear::with_ones(queries)))
     }
 
-    /// The same for the spectrum of queries with a one after each.
+    /// Prepares it for the spectrum of queries with a one after each.
     pub(super) fn in_order_of(spectrum: &Spectrum) -> Option<Self> {
         Self::in_order(spectrum, (0..spectrum.dim().saturating_sub(1)).collect())
     }
 
-    /// The same as [`Compensation::by_importance`].
+    /// Prepares it for such a spectrum, the columns first whose errors cost most.
     pub(super) fn by_importance_of(spectrum: &Spectrum) -> Option<Self> {
         let bias = spectrum.dim().checked_sub(1)?;
         let (mut squares, mut crossed) = (vec![spectrum.rest(); bias + 1], vec![0.0; bias]);

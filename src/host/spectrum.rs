@@ -4,6 +4,7 @@
 //! queries spans, and the mean square ρ of all others. A matrix of d × d numbers, and work that grows with d³, are never needed.
 
 use nalgebra::{DMatrix, SymmetricEigen};
+use rayon::prelude::*;
 
 use super::{Matrix, linear};
 
@@ -11,6 +12,8 @@ use super::{Matrix, linear};
 const FULL: usize = 512;
 /// Directions that are kept of more columns.
 const MOST: usize = 256;
+/// Points that are turned at a time: a layer is never held in coordinates as a whole.
+const BLOCK: usize = 1024;
 /// Directions with less than this share of the largest mean square are lost in the rounding of f32 products.
 const LEAST: f64 = 1e-6;
 
@@ -118,16 +121,18 @@ impl Spectrum {
         let floor = self.values.iter().fold(0.0, |m: f64, &v| m.max(v)).max(f64::MIN_POSITIVE) * 1e-6;
         // With all directions kept nothing is left for the rest.
         let rest = if self.len() == self.dim { 0.0 } else { self.rest.max(floor).powf(power) };
-        let mut coordinates = self.project(points);
-        points.iter_mut().for_each(|x| *x *= rest as f32);
-        if self.values.is_empty() {
-            return;
-        }
         let factors: Vec<f32> = self.values.iter().map(|value| (value.max(floor).powf(power) - rest) as f32).collect();
-        for line in coordinates.chunks_exact_mut(factors.len()) {
-            line.iter_mut().zip(&factors).for_each(|(x, factor)| *x *= factor);
-        }
-        points.iter_mut().zip(self.expand(&coordinates)).for_each(|(x, moved)| *x += moved);
+        points.par_chunks_mut(BLOCK * self.dim).for_each(|points| {
+            let mut coordinates = self.project(points);
+            points.iter_mut().for_each(|x| *x *= rest as f32);
+            if factors.is_empty() {
+                return;
+            }
+            for line in coordinates.chunks_exact_mut(factors.len()) {
+                line.iter_mut().zip(&factors).for_each(|(x, factor)| *x *= factor);
+            }
+            points.iter_mut().zip(self.expand(&coordinates)).for_each(|(x, moved)| *x += moved);
+        });
     }
 }
 

@@ -25,6 +25,9 @@ const REFRACTORY: u32 = 50;
 /// The number of classes in a decision.
 pub const TOP: usize = 5;
 /// The name of the class for sounds that are no word of the vocabulary.
+///
+/// No class whose name is in angle brackets is ever an event. A small vocabulary keeps the words that sound like its own under
+/// such names: their share of p stays theirs, and they are refused.
 pub const OTHER: &str = "<other>";
 
 /// A recognised word.
@@ -118,7 +121,6 @@ pub struct Spotter<'a, const WORDS: usize> {
     scratch: Scratch<WORDS>,
     smoothing: Smoothing,
     threshold: f32,
-    other: Option<u32>,
     last: Option<Event>,
 }
 
@@ -165,7 +167,6 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         if WORDS < model.scratch_words() {
             return Err(Error::ScratchWords(model.scratch_words() as u32));
         }
-        let other = model.names().and_then(|names| names.find(OTHER)).map(|class| class as u32);
         Ok(Self {
             features: Features::new(),
             detector: Detector::new(),
@@ -181,7 +182,6 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
             scratch: Scratch::new(),
             smoothing: Smoothing::new(),
             threshold: encoder.thresholds().p,
-            other,
             last: None,
         })
     }
@@ -314,12 +314,18 @@ impl<'a, const WORDS: usize> Spotter<'a, WORDS> {
         let is_event = p >= self.threshold
             && self.smoothing.decisions() >= LEAST_DECISIONS
             && self.detector.is_word()
-            && self.other != Some(class)
+            && self.is_of_the_vocabulary(class)
             && prediction.is_rejected() != Some(true)
             && !is_echo;
         let place = prediction.top.iter().position(|best| best.class == class);
         let interval = place.and_then(|place| prediction.interval(place));
         is_event.then_some(Event { begin: word.begin, end, class, p, interval })
+    }
+
+    /// Tells whether a class may be an event: its name is not in angle brackets, as [`OTHER`] is.
+    fn is_of_the_vocabulary(&self, class: u32) -> bool {
+        let name = self.classifier.model().names().and_then(|names| names.get(class as usize));
+        !name.is_some_and(|name| name.starts_with('<'))
     }
 }
 

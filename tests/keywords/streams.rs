@@ -66,6 +66,27 @@ fn a_stream_that_stops_has_no_event_and_goes_on() {
 }
 
 #[test]
+fn a_class_in_angle_brackets_is_never_an_event() {
+    let clips = std::fs::read("models/keywords/clips.wav").unwrap();
+    let sound: Vec<i16> = clips[44..].as_chunks().0.iter().map(|&sample| i16::from_le_bytes(sample)).collect();
+    let (decisions, events) = hear(&mut spotter(), &sound, 160);
+    assert!(events.len() > 5);
+    for refused in [events[0].class, events[events.len() / 2].class] {
+        let name = Model::from_bytes(MODEL).unwrap().names().unwrap().get(refused as usize).unwrap();
+        let mut bytes = MODEL.to_vec();
+        bytes[name.as_ptr() as usize - MODEL.as_ptr() as usize] = b'<';
+        let words: Vec<u32> = bytes.as_chunks().0.iter().map(|&word| u32::from_ne_bytes(word)).collect();
+        let model = Model::from_bytes_trusted(bytemuck::cast_slice(words.leak())).unwrap(); // the checksum is that of the other name
+        let classifier = Classifier::new(model).unwrap();
+        let mut spotter = Spotter::<1024>::new(Encoder::from_bytes(ENCODER).unwrap(), classifier).unwrap();
+        let (others, left) = hear(&mut spotter, &sound, 160);
+        let expected: Vec<Event> = events.iter().filter(|event| event.class != refused).copied().collect();
+        assert_eq!(left, expected);
+        assert!(others.len() >= decisions.len()); // a word that is refused is listened to up to its end
+    }
+}
+
+#[test]
 fn decisions_are_ten_a_second() {
     let (decisions, _) = hear(&mut spotter().with_threshold(1.1), &babble(4), 160);
     // Within a word they are 100 ms apart, or the last comes earlier.

@@ -12,6 +12,7 @@ use zhat::{Classifier, Model, include_model};
 use zhat::host::report::plots::{self, Spoken};
 use zhat::keywords::{BANDS, Encoder, Features, HOP, SAMPLE_RATE, Spotter};
 
+use super::inputs;
 use super::output::{Table, count, expect_plot, percent, print, print_json};
 use super::{Failure, Outcome};
 
@@ -22,7 +23,8 @@ use super::{Failure, Outcome};
 #[derive(Args)]
 #[command(after_help = "Example:
   zhat demo keywords
-  zhat demo keywords word.wav --plot word.svg")]
+  zhat demo keywords word.wav --plot word.svg
+  zhat demo keywords word.wav --model ten/keywords.zhat --encoder ten/encoder.bin")]
 pub struct Keywords {
     /// WAV files, each processed on its own, instead of the clips
     files: Vec<PathBuf>,
@@ -32,6 +34,12 @@ pub struct Keywords {
     /// The smallest p of an event, instead of the stored threshold
     #[arg(long, value_name = "P")]
     threshold: Option<f32>,
+    /// A model file of other words or of fewer, instead of the one that ships
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+    /// The encoder that the model is for, instead of the one that ships
+    #[arg(long, value_name = "FILE")]
+    encoder: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -85,8 +93,10 @@ impl Keywords {
         if self.threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
             return Err(Failure::Usage("--threshold is a probability, from 0 to 1".into()));
         }
-        let model = Model::from_bytes(MODEL)?;
-        let encoder = Encoder::from_bytes(ENCODER)?;
+        let file = self.model.as_deref().map(inputs::model).transpose()?;
+        let model = file.as_ref().map_or_else(|| Model::from_bytes(MODEL), |file| Ok(file.model()))?;
+        let file = self.encoder.as_deref().map(read_words).transpose()?;
+        let encoder = Encoder::from_bytes(file.as_deref().map_or(ENCODER, bytemuck::cast_slice))?;
         let threshold = self.threshold.unwrap_or(encoder.thresholds().p);
         let mut files = Vec::new();
         for path in self.files.iter().map(Some).chain(self.files.is_empty().then_some(None)) {
@@ -102,6 +112,19 @@ impl Keywords {
         let report = Report { threshold, files };
         if self.json { print_json(&report) } else { print(&text(&report, &model, &encoder)) }
     }
+}
+
+/// The bytes of a file, aligned as words are.
+fn read_words(path: &Path) -> Outcome<Vec<u32>> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+    let (words, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(Failure::Failed(format!(
+            "{}: its length is no multiple of 4, so it is no encoder",
+            path.display()
+        )));
+    }
+    Ok(words.iter().map(|&word| u32::from_ne_bytes(word)).collect())
 }
 
 fn clips() -> Vec<i16> {

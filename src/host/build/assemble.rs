@@ -27,11 +27,11 @@ pub struct Parts<'a> {
     pub spread_function: (f32, f32),
     /// How the nodes' vectors are rounded.
     pub compensation: Option<&'a Compensation>,
-    /// The same number of row indices for each row that has any; may be empty.
+    /// Row indices, as many for each row that has any; may be empty.
     pub links: &'a Links,
-    /// What is certain about the nodes, given their vectors as rounded; may be left out.
+    /// Certain bounds on the nodes, given their vectors as rounded; may be left out.
     pub bounds: Option<BoundsOf<'a>>,
-    /// What the classifier is to use.
+    /// Budget and the like, for the classifier.
     pub settings: Settings,
 }
 

@@ -29,11 +29,11 @@ pub struct Trial {
     pub budget: Budget,
     /// ln α, the factor on the far field.
     pub far_factor: f32,
-    /// What it reached.
+    /// Its result.
     pub result: TrialResult,
 }
 
-/// What a setting reached.
+/// Holds the result of a setting.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(400, 8, 1);
@@ -63,7 +63,7 @@ pub struct TrialResult {
     pub frontier_words: u32,
 }
 
-/// What a setting reached for classes that no query taught.
+/// Holds the result of a setting for classes that no query taught.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(400, 8, 1);
@@ -121,7 +121,7 @@ impl Tried {
     }
 }
 
-/// What trials are judged by: queries held out, with their true answers.
+/// Judges trials by queries held out, with their true answers.
 pub struct Judge<'a> {
     targets: &'a Targets,
     queries: &'a Matrix,

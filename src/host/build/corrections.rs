@@ -47,7 +47,7 @@ fn relative_variance(variance: f32, rows: usize) -> f32 {
     (variance.min(4.0).exp_m1() / rows as f32).clamp(1e-4, 1.0)
 }
 
-/// What the queries teach about one node.
+/// Holds the correction that the queries teach one node.
 #[derive(Clone, Debug)]
 pub struct Learned {
     slope: Vec<f32>,
@@ -106,7 +106,7 @@ impl<'a> Lesson<'a> {
         self.queries.iter().map(|q| function.value(norm(q))).collect()
     }
 
-    /// What there is to learn about a family of nodes: `masses` are their true log-masses, a column for each node.
+    /// Learns about a family of nodes: `masses` are their true log-masses, a column for each node.
     fn learn(&self, family: &[NodeFit], spreads: &[f32], masses: &[f32]) -> Vec<Learned> {
         let (k, r, p) = (family.len(), self.mean.len(), self.mean.len() + 1);
         let vectors: Vec<f32> =
@@ -168,7 +168,7 @@ fn spread(node: &NodeFit, value: f32) -> f32 {
     if half <= count { half } else { 2.0 * (half * count).sqrt() - count }
 }
 
-/// What the queries teach about all nodes.
+/// Learns the corrections of all nodes from the queries.
 pub fn learn(
     rows: &QuantisedRows,
     hierarchy: &Hierarchy,
@@ -190,7 +190,7 @@ pub fn learn(
     learned.into_iter().map(|(_, learned)| learned).collect()
 }
 
-/// What learning goes over.
+/// Holds what learning goes over.
 struct School<'a> {
     rows: &'a QuantisedRows,
     hierarchy: &'a Hierarchy,
@@ -230,10 +230,10 @@ impl School<'_> {
 const STEPS: usize = 3;
 /// Weights of all queries that are none: beside λ they move nothing.
 const NOTHING: f32 = 1e-3;
-/// What the constant is held by, which is not penalised otherwise.
+/// Penalty of the constant, which has no other.
 const LEAST_OF_CONSTANT: f32 = 1.0;
 
-/// What all columns share: `columns` features of each query, the first of them one, and (XᵀX + λ)⁻¹ without weights.
+/// Holds what all columns share: `columns` features of each query, the first of them one, and (XᵀX + λ)⁻¹ without weights.
 struct Design<'a> {
     features: &'a [f32],
     inverse: &'a [f32],

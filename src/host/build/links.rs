@@ -20,9 +20,9 @@ const BLOCK: usize = 64;
 
 /// The links of rows, in the order of the tree.
 pub struct Links {
-    /// The same number for each row that has any.
+    /// Links, as many for each row that has any.
     pub list: Vec<u32>,
-    /// Which rows these are.
+    /// The rows that have links.
     pub linked: Vec<bool>,
 }
 
@@ -32,7 +32,7 @@ impl Links {
         self.list.len().checked_div(self.linked.iter().filter(|&&linked| linked).count()).unwrap_or(0)
     }
 
-    /// Where the links of each row begin, for those that have any.
+    /// Returns where the links of each row begin, for those that have any.
     pub fn places(&self) -> Vec<Option<u32>> {
         let per_row = self.per_row() as u32;
         let mut next = 0;
@@ -44,7 +44,7 @@ impl Links {
     }
 }
 
-/// What queries say about which classes belong together, in the order of the classes.
+/// Holds what queries say about classes that belong together, in the order of the classes.
 pub struct CoOccurrence {
     /// For each class those that are high together with it, best first.
     pub lists: Vec<Vec<u32>>,
@@ -144,7 +144,7 @@ fn add_pairs(top: &[u32], pairs: &mut Vec<(u32, u32, f32)>) {
     }
 }
 
-/// What a query makes of all rows.
+/// Holds what a query makes of all rows.
 #[derive(Clone, Debug, Default)]
 pub struct Tops {
     /// The best rows, best first.
@@ -261,10 +261,10 @@ pub struct MissedLinks<'a> {
     row_of: &'a [u32],
     /// The share of Z from which on a row is worth a link.
     worth: f32,
-    /// Where the links of each row begin, and how many there are.
+    /// The places at which the links of each row begin, and how many there are.
     places: Vec<Option<u32>>,
     per_row: usize,
-    /// What each link has found: the sum of shares of Z.
+    /// The shares of Z that each link has found, summed.
     use_of: Vec<f32>,
 }
 

@@ -116,9 +116,9 @@ pub struct Built {
 pub struct Chosen {
     /// Its shape.
     pub plan: Plan,
-    /// What the queries to choose by showed of it.
+    /// Its result on the queries to choose by.
     pub expected: TrialResult,
-    /// The same if no links were followed, where they are.
+    /// The result if no links were followed, where they are.
     pub without_links: Option<TrialResult>,
 }
 
@@ -141,7 +141,7 @@ pub enum NoIndex {
     /// No search keeps to the work that was asked for and still finds a class: the row-equivalents that were asked for and
     /// the least that are enough.
     Work {
-        /// What was asked for.
+        /// The row-equivalents that were asked for.
         asked: usize,
         /// The least.
         least: usize,
@@ -225,7 +225,7 @@ fn check_queries(weights: &Matrix, queries: Option<&Matrix>) -> Result<(), Build
     }
 }
 
-/// What an index is built for.
+/// Holds what an index is built for.
 struct Job<'a> {
     weights: &'a Matrix,
     parts: &'a Parts,

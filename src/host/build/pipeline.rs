@@ -19,7 +19,7 @@ pub struct Quantised {
     pub rows: QuantisedRows,
     /// The directions of the queries, or of what stands in for them.
     pub spectrum: Spectrum,
-    /// Whether these are queries.
+    /// True if these are queries.
     is_calibrated: bool,
     compensation: Option<Compensation>,
 }
@@ -67,9 +67,9 @@ pub struct QueryLabels<'a> {
     pub queries: &'a Matrix,
     /// The best rows of each query, in the order of the classes, and its Z.
     pub tops: Vec<Tops>,
-    /// Which classes are high together, and how often.
+    /// Classes that are high together, and how often.
     together: CoOccurrence,
-    /// What the nodes of any tree learn from.
+    /// The queries, prepared for the nodes of any tree.
     lesson: Option<Lesson<'a>>,
 }
 

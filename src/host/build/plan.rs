@@ -25,14 +25,14 @@ pub struct Plan {
     pub correction: Correction,
     /// Links of a row.
     pub links: usize,
-    /// Whether half of the links are rows that were high together for the queries. The others are nearest neighbours.
+    /// True if half of the links are rows that were high together for the queries. The others are nearest neighbours.
     pub joint_links: bool,
     /// The share of the rows that have links: those that queries reach most often. Without queries all have them.
     pub linked: f32,
 }
 
 impl Default for Plan {
-    /// What is used without calibration queries.
+    /// Returns the plan that is used without calibration queries.
     fn default() -> Self {
         Self {
             blend: 0.0,
@@ -47,9 +47,9 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// What is tried first with calibration queries.
+    /// The plan that is tried first with calibration queries.
     pub const TAUGHT: Self = Self {
-        blend: 0.125,
+        blend: 0.25,
         branching: 32,
         leaf: 16,
         correction: Correction::Full,
@@ -58,7 +58,7 @@ impl Plan {
         linked: 1.0,
     };
 
-    /// Whether the trees of both are the same.
+    /// Returns whether the trees of both are the same.
     pub(super) fn has_the_tree_of(&self, other: &Self) -> bool {
         (self.blend, self.branching, self.leaf) == (other.blend, other.branching, other.leaf)
     }
@@ -81,7 +81,7 @@ pub enum Correction {
     Full,
 }
 
-/// What a model is built for.
+/// Holds what a model is built for.
 ///
 /// ```
 /// let targets = zhat::host::build::Targets { work: 0.02, cap: 0.08, ..Default::default() };
@@ -99,7 +99,7 @@ pub struct Targets {
     pub linked: Option<f32>,
     /// The most of the queries to come that may be taken for none of the classes, as a share.
     pub reject: f32,
-    /// Whether to build an index even where scoring all rows is cheaper: to compare methods that need one.
+    /// Builds an index even where scoring all rows is cheaper: to compare methods that need one.
     pub always_index: bool,
     /// The seed of everything that is random.
     pub seed: u64,

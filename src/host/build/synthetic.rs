@@ -130,7 +130,7 @@ impl<'a> Synthetic<'a> {
         })
     }
 
-    /// What the map makes of these rows, each changed by `change`.
+    /// Maps these rows to queries, each changed by `change`.
     fn mapped(&self, rows: Vec<usize>, change: impl Fn(usize, &mut [f32])) -> Matrix {
         let (p, d) = (self.spectrum.len() + 1, self.layer.dim);
         let mut data = Vec::with_capacity(rows.len() * d);

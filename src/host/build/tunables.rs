@@ -11,7 +11,7 @@
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tunables {
-    /// What a missed best class costs beside a relative error of Z of one: a miss takes the place of an answer, an error of Z moves
+    /// Cost of a missed best class beside a relative error of Z of one: a miss takes the place of an answer, an error of Z moves
     /// its p.
     pub miss: f32,
     /// Standard errors of the paired difference by which a later plan has to be better: with two, luck picks one of forty.
@@ -38,7 +38,7 @@ pub struct Tunables {
     pub top_rows: usize,
     /// Synthetic queries for each class that ask for links.
     pub probes_per_class: usize,
-    /// What a synthetic query counts beside a real one.
+    /// Weight of a synthetic query beside a real one.
     pub probe_weight: f32,
     /// λ of the map from rows to synthetic queries.
     pub synthetic_ridge: f64,
@@ -59,7 +59,7 @@ impl Default for Tunables {
         Self {
             miss: 0.5,
             standard_errors: 2.0,
-            work_errors: 0.5,
+            work_errors: 2.0,
             top_share: 0.3,
             ridge: 0.03,
             ridge_queries: 10.0,
@@ -93,11 +93,11 @@ pub const SMALL: usize = 4096;
 pub const TINY: usize = 64;
 /// Rows and nodes that may be looked at for synthetic queries: a few seconds.
 pub const LOOKED_AT_TO_CHOOSE: f32 = 1e8;
-/// The same for the finished model.
+/// Rows and nodes that may be looked at for the finished model.
 pub const LOOKED_AT: f32 = 4e8;
 /// Steps of a bisection of ln ε between 1e-5 and 10: within a tenth, and within a hundredth.
 pub const FEW_STEPS: usize = 7;
-/// The same, for the choice.
+/// Steps of a bisection for the choice.
 pub const STEPS: usize = 10;
 /// Best rows whose links are followed; the first is what trees are compared with.
 pub const EXPANDS: [u32; 4] = [4, 0, 2, 8];

@@ -30,7 +30,7 @@ pub enum MakeError {
         limit: usize,
         /// The least that was reached.
         least: usize,
-        /// What the rows alone take.
+        /// The bytes of the rows alone.
         rows: usize,
     },
     /// No work reaches the limit on the error: the limit, and the error at the largest work.
@@ -46,11 +46,11 @@ pub enum MakeError {
     Sets(SetsError),
     /// Something has another length than it should.
     Length {
-        /// What.
+        /// The name of it.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// What it should be.
+        /// The length that it should have.
         expected: usize,
     },
 }

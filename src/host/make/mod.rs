@@ -51,7 +51,7 @@ pub enum Step {
     Work {
         /// The work that is tried.
         work: f32,
-        /// Which try it is.
+        /// The number of the try, from one.
         at: usize,
         /// Of how many at most.
         of: usize,
@@ -80,9 +80,9 @@ pub struct Made {
     pub model: ModelBuf,
     /// The index that it has, or why it has none.
     pub index: Result<Chosen, NoIndex>,
-    /// What queries that nothing was tuned on showed, if there were any.
+    /// The figures of queries that nothing was tuned on, if there were any.
     pub report: Option<Report>,
-    /// What scores were divided by.
+    /// The temperature: scores were divided by it.
     pub temperature: f32,
     /// How sets of classes did on labels that nothing was made from: one for each level, if there were such labels.
     pub sets: Vec<SetFigures>,

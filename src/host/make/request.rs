@@ -3,7 +3,7 @@
 use crate::host::Matrix;
 use crate::host::build::{Plan, Targets};
 
-/// What a model is made from, and what for.
+/// Holds what a model is made from, and what for.
 ///
 /// ```
 /// # let layer = zhat::host::Layer::generate(60, 8, 1);
@@ -29,7 +29,7 @@ pub struct Request<'a> {
     pub labelled: Option<&'a Matrix>,
     /// The shares of the inputs for which sets of classes are to hold the true one.
     pub sets: &'a [f32],
-    /// Whether to divide scores by the temperature that suits the labels best.
+    /// Divides scores by the temperature that suits the labels best.
     pub fit_temperature: bool,
     /// Whether to fit the temperature and, where labels held out say that it is better, a bias or a factor of each class.
     pub fit_map: bool,
@@ -51,7 +51,7 @@ pub struct Request<'a> {
     pub max_error: Option<f32>,
     /// The most bytes that the file may have.
     pub flash: Option<usize>,
-    /// Whether the file has the row of each class, for those who ask for the scores of given classes.
+    /// Stores the row of each class in the file, for those who ask for the scores of given classes.
     pub lookup: bool,
 }
 
