@@ -58,7 +58,7 @@ struct Case {
     work: f32,
 }
 
-/// What a model reached.
+/// The figures that a model reached.
 struct Found {
     error: f64,
     recall: f64,

@@ -114,7 +114,7 @@ fn certainties(classifier: &Classifier<'_>, query: &QueryBuffer<DIM>) -> Result<
     Ok(())
 }
 
-/// What is asked of an answer.
+/// Asks an answer for its promises.
 fn promises(answer: &Prediction<5>, model: &Model<'_>, query: &QueryBuffer<DIM>) {
     black_box(answer.set(model, black_box(0.9)).map(|set| (set.classes.len(), set.more)));
     black_box(answer.is_known(model, query));

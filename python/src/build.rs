@@ -18,7 +18,7 @@ use crate::model::Model;
 use crate::queries::{labels, matrix};
 use crate::work::interruptible;
 
-/// What `zhat build` takes, apart from arrays. Shares, sizes and times are text, as the command reads them.
+/// The options of `zhat build`, apart from arrays. Shares, sizes and times are text, as the command reads them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Options {
@@ -45,7 +45,7 @@ pub struct Options {
     is_oriented: bool,
 }
 
-/// What is known of a model beside its file.
+/// The facts about a model beside its file.
 #[derive(Serialize)]
 struct Built {
     plan: Option<Plan>,

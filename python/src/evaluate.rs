@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::queries::{labels, matrix};
 use crate::work::interruptible;
 
-/// What is written over a plot and a page.
+/// The text over a plot and a page.
 const MODEL: &str = "the model";
 const QUERIES: &str = "queries";
 

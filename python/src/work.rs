@@ -22,7 +22,7 @@ pub struct Watch {
     is_cancelled: Arc<AtomicBool>,
 }
 
-/// What the work ends with after Ctrl-C: not a panic, so nothing is printed.
+/// The panic payload that ends the work after Ctrl-C: not a panic, so nothing is printed.
 struct Cancelled;
 
 impl Watch {
