@@ -19,9 +19,9 @@ const ASKED: usize = 600;
 enum Shape {
     /// Rows with noise: all directions.
     Full,
-    /// The same in a subspace of this many dimensions.
+    /// Queries in a subspace of this many dimensions.
     Rank(usize),
-    /// The same without what is below zero, as behind a ReLU.
+    /// Queries with every negative column set to zero, as behind a ReLU.
     Positive,
     /// In a subspace, and around a mean.
     Shifted(usize),
@@ -77,7 +77,7 @@ fn with_norm(mut values: Vec<f32>, norm: f32) -> Vec<f32> {
     values
 }
 
-/// What a model says about queries.
+/// The shares of queries that a model calls familiar and covers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// The share of queries that are not familiar, and of the others the share whose interval holds the float layer's p.

@@ -27,7 +27,7 @@ const PORTION: usize = 16;
 #[pyclass(frozen, module = "zhat._zhat")]
 pub struct Model {
     pub file: Arc<ModelBuf>,
-    /// The same with the row of each class, for those who ask for given classes.
+    /// The file with the row of each class beside it, made when given classes are first asked for.
     with_rows: OnceLock<ModelBuf>,
 }
 

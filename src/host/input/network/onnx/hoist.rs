@@ -1,6 +1,6 @@
 //! Output layers in the branches of an `If`: networks with and without a cache of past steps, merged into one.
 //!
-//! Where both branches end in the same layer with the same weights, the layer is moved behind the `If`, whose branches then
+//! If both branches end in the same layer with the same weights, the layer is moved behind the `If`, whose branches then
 //! hand out their queries. The network computes the same, and is read, run and split as any other.
 
 use std::collections::{HashMap, HashSet};
